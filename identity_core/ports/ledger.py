@@ -12,8 +12,8 @@ from typing import Final, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from identity_codec.deprecation import OldMember
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import OldName
 from identity_core.errors import LedgerUnavailable, PluginUnavailable
 from identity_core.ports.clock import Clock
 
@@ -59,7 +59,7 @@ class LogSize(Struct, frozen=True):
 
     entries: int
     byte_count: int
-    octets = OldName("byte_count")
+    octets = OldMember("byte_count")
 
 
 @runtime_checkable

@@ -21,8 +21,8 @@ from identity_client import Signer
 from identity_client.action import Grant
 from identity_client.session import Client
 from identity_codec import structs
+from identity_codec.deprecation import OldMember
 from identity_codec.structs import Types
-from identity_codec.values import OldName
 from identity_core.domain.credentials.attributes import AttributeType, TypedValue
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
@@ -103,14 +103,14 @@ MEMBERS = {
 
 @pytest.mark.parametrize(("new", "value"), MEMBERS.items(), ids=MEMBERS)
 def test_old_member_is_the_new_one_with_a_warning(new: str, value: object) -> None:
-    (old,) = (name for name, member in vars(type(value)).items() if isinstance(member, OldName))
+    (old,) = (name for name, member in vars(type(value)).items() if isinstance(member, OldMember))
     with pytest.warns(DeprecationWarning, match=rf"{type(value).__name__}\.{old} leaves in 1\.2: use {new}$"):
         assert getattr(value, old) == getattr(value, new)
 
 
 def test_old_member_of_a_loaded_document() -> None:
     document = DidDocument.load(b"{}")
-    (old,) = (name for name, member in vars(DidDocument).items() if isinstance(member, OldName))
+    (old,) = (name for name, member in vars(DidDocument).items() if isinstance(member, OldMember))
     with pytest.warns(DeprecationWarning, match="use encoded"):
         assert getattr(document, old) == b"{}"
 

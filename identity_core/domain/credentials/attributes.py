@@ -22,8 +22,8 @@ from enum import StrEnum
 from msgspec import Struct, structs
 
 from identity_codec import times
+from identity_codec.deprecation import OldMember
 from identity_codec.strict_json import MAX_SAFE_INTEGER, JsonRefused, JsonValue, exact, is_assigned, is_composed
-from identity_codec.values import OldName
 
 OFFSET = 1 << 63
 """A signed value v is signed as the scalar v + 2^63, which lies in [0, 2^64)."""
@@ -78,7 +78,7 @@ class TypedValue(Struct, frozen=True):
     type: AttributeType
     text: str
     number: int | None
-    octets = OldName("encoded")
+    octets = OldMember("encoded")
 
     @property
     def json(self) -> JsonValue:

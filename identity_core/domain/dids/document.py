@@ -15,8 +15,8 @@ import orjson
 from msgspec import Struct
 
 from identity_codec import times
+from identity_codec.deprecation import OldMember
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import OldName
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import SERVICE_CONTEXTS, contexts_of
@@ -75,7 +75,7 @@ class DidDocument:
     contexts: Collection[str] = SERVICE_CONTEXTS
     encoded: bytes = field(init=False, repr=False)
     written: InitVar[bytes | None] = None
-    octets = OldName("encoded")
+    octets = OldMember("encoded")
 
     def __post_init__(self, written: bytes | None) -> None:
         object.__setattr__(self, "contexts", contexts_of([service.type for service in self.services], self.contexts))

@@ -18,7 +18,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from identity_codec import ed25519, jcs, multibase, times
-from identity_codec.values import Hidden, OldName
+from identity_codec.deprecation import OldMember
+from identity_codec.values import Hidden
 
 TYPE: Final = "InvocationBoundCapabilityToken"
 SIGNED: Final = frozenset(
@@ -72,7 +73,7 @@ class Capability(Hidden, Struct, frozen=True):
     encoded: bytes
     signing_input: bytes
     signatures: tuple[bytes, ...]
-    octets = OldName("encoded")
+    octets = OldMember("encoded")
 
     @classmethod
     def parse(cls, token: Mapping[str, str], *, places: Iterable[str]) -> Capability:

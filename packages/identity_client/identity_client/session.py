@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from identity_client.challenge import DID_AUTH, RECOVERY_KEY, hash_body
 from identity_client.did_auth import Signer
-from identity_codec.values import Hidden, OldName
+from identity_codec.deprecation import OldMember
+from identity_codec.values import Hidden
 
 PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"
@@ -156,7 +157,7 @@ class Client:
             return answer.content
         raise refusal_of(answer, answer.content)
 
-    octets = OldName("get_bytes")
+    octets = OldMember("get_bytes")
 
     def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:

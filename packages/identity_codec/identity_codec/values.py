@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 from msgspec import Struct, structs
@@ -24,20 +23,6 @@ class Hidden:
 def value_class(cls: type[T]) -> type[T]:
     """Return a dataclass with slots and a hash. For plugins of version 1.0; leaves in 1.2."""
     return dataclasses.dataclass(slots=True, unsafe_hash=True)(cls)
-
-
-class OldName:
-    """A descriptor of a member under its name of version 1.0. It emits a ``DeprecationWarning`` and will be removed in 1.2."""
-
-    def __init__(self, new: str) -> None:
-        self._new = new
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._old = f"{owner.__name__}.{name}"
-
-    def __get__(self, value: Any, owner: type) -> Any:
-        warnings.warn(f"{self._old} leaves in 1.2: use {self._new}", DeprecationWarning, stacklevel=2)
-        return getattr(value, self._new)
 
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from identity_client import data_integrity
 from identity_client.data_integrity import signer_of_proof
 from identity_codec import jcs, multibase, strict_json, times
-from identity_codec.values import OldName
+from identity_codec.deprecation import OldMember
 from identity_core.domain.dids.logs import multihash
 from identity_core.domain.dids.state import LogInvalid
 
@@ -69,7 +69,7 @@ class EntryBody(Struct, frozen=True):
     parameters: bytes
     state: bytes
     version_time: str
-    octets = OldName("encode")
+    octets = OldMember("encode")
 
     @classmethod
     def from_json(

@@ -21,10 +21,10 @@ from msgspec import Struct
 from identity_bbs.blind import BOUND_HEADER_TAG
 from identity_bound_credentials.domain.status_gaps import BITS, LAST_END, LIST_ID, PERIODS
 from identity_codec import jcs, strict_json
+from identity_codec.deprecation import OldMember
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
-from identity_codec.values import OldName
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS, Message, Schema, attribute_members, read_schema
 from identity_core.errors import InvalidCredential
@@ -96,7 +96,7 @@ class BoundHeader(Struct, frozen=True):
         """Return the canonical bytes. Raises ``ValueRefused``: when they are too many. Equation (2.1)."""
         return _octets(self)
 
-    octets = OldName("encoded")
+    octets = OldMember("encoded")
 
     @classmethod
     def from_octets(cls, data: bytes) -> BoundHeader:
