@@ -85,8 +85,7 @@ class ConsentRequests(Struct, frozen=True):
         now = self.kernel.clock.now()
         row = StoredRequest(id, CONSENT, asked.holder, asked.agent, sealed, None, now, asked.expires_at)
         if not await self.stored.keep(row, of_owner=OF_HOLDER, of_agent=OF_AGENT):
-            details = {"quota": "consents", "records": OF_AGENT}
-            raise QuotaExceeded("Too many requests wait for this holder.", details=details)
+            raise QuotaExceeded("Too many requests wait for this holder.", details={"quota": "consents"})
         return WaitingRequest(row, shown, asked.reply, "waiting")
 
     async def list(self, caller: Caller) -> Sequence[WaitingRequest]:
@@ -131,13 +130,14 @@ class CreateConsentRequest(Struct, frozen=True):
 
     async def __call__(self, wish: CreateConsentRequestRequest, request: Request) -> WaitingRequest:
         """Store a request. Raises ``Forbidden``: when the holder does not know the agent; ``InvalidDid``, ``InvalidRequest``,
-        ``QuotaExceeded``."""
+        ``DidDeactivated``, ``QuotaExceeded``."""
         agent, holder = str(person_of(request.authenticated)), str(Did.parse(wish.holder_did))
         value = plain(wish)
         shown = {"agentDid": agent} | {one: value[one] for one in ("predicates", "domain", "purpose") if one in value}
         read_request(orjson.dumps(shown).decode())
         if not await self.requests.is_known(agent, holder, request):
             raise Forbidden("The holder has given this agent no delegation and no nickname. Hand her a link.")
+        await self.requests.kernel.dids.active(Did.parse(holder))
         asked = self.requests.consents.ask(agent, holder, shown, timedelta(seconds=given(wish.lifetime, 900)))
         waiting = await self.requests.keep(asked, shown)
         await self.requests.record(request, holder)

@@ -205,3 +205,12 @@ def test_agent_cannot_fill_a_list_by_its_own_delegations(scene: Scene) -> None:
     made = scene.act(agent, "POST", "/delegations", "delegate", child | {"autonomyLevel": 4, "expiresAt": later(60)})
     assert made.status == 201, made.body
     assert [send(agent), send(under)] == [201, 403]
+
+
+def test_deactivated_holder_is_asked_nothing(scene: Scene) -> None:
+    holder = scene.target.stranger.holder()
+    scene.people.delegate(holder, scene.agent)
+    body = {"holderDid": holder.did, "predicates": [AGE]}
+    assert scene.act(scene.agent, "POST", "/consents", "prove", body).status == 201
+    assert holder.act("deactivate", LEAVE).status == 200
+    assert scene.act(scene.agent, "POST", "/consents", "prove", body).outcome == (410, "DID_DEACTIVATED")
