@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from identity_codec.values import replace
 from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.domain.activity import Event

@@ -14,7 +14,7 @@ DID, and when its code is used a second time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -162,18 +162,17 @@ class AuthenticateToken(Hidden, Struct, frozen=True):
 
     async def __call__(self, text: str, resource: str) -> Caller | None:
         now, own = self.clock.now(), self._own(text)
-        return None if own is None else await self._caller(self._verified(text, *own, now, resource), now)
+        accepted = (self.issuer + resource,) if resource else token.audiences(self.issuer)
+        return None if own is None else await self._caller(self._verified(text, own, now, accepted), now)
 
     async def current(self, text: str, resources: Iterable[str]) -> AccessToken | None:
         """Return a valid token of this service for itself or for one of ``resources``, paths below the issuer; None for other texts."""
         now, own = self.clock.now(), self._own(text)
-        if own is None:
-            return None
-        audience = own[1].claims.get("aud")
-        resource = next((one for one in resources if one and audience == self.issuer + one), "")
+        accepted = (*token.audiences(self.issuer), *(self.issuer + one for one in resources))
         try:
-            found = self._verified(text, *own, now, resource)
-            await self._caller(found, now)
+            found = None if own is None else self._verified(text, own, now, accepted)
+            if found is not None:
+                await self._caller(found, now)
         except AuthFailed:
             return None
         return found
@@ -194,8 +193,8 @@ class AuthenticateToken(Hidden, Struct, frozen=True):
             return None
         return (digest, envelope) if envelope.claims.get("iss") == self.issuer else None
 
-    def _verified(self, text: str, digest: bytes, envelope: Envelope, now: datetime, resource: str) -> AccessToken:
-        accepted = (self.issuer + resource,) if resource else token.audiences(self.issuer)
+    def _verified(self, text: str, own: tuple[bytes, Envelope], now: datetime, named: Collection[str]) -> AccessToken:
+        digest, envelope = own
         try:
             key = self.keys.known.get(envelope.key_id())
             if key is None:
@@ -203,7 +202,7 @@ class AuthenticateToken(Hidden, Struct, frozen=True):
             if digest not in self.genuine:
                 key.verify(text)
                 self.genuine.put(digest, envelope)
-            return envelope.read(self.issuer, now, accepted)
+            return envelope.read(self.issuer, now, named)
         except (ValueError, JwsSignatureInvalid) as error:
             raise AuthFailed from error
 
