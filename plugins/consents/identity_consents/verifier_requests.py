@@ -30,15 +30,9 @@ from identity_core.api.security import Gate
 from identity_core.domain.activity import Event
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
-from identity_core.errors import (
-    AuthFailed,
-    DidDeactivated,
-    Forbidden,
-    InvalidRequest,
-    QuotaExceeded,
-    RequestNotFound,
-)
+from identity_core.errors import InvalidRequest, QuotaExceeded, RequestNotFound
 from identity_core.extension.declaration import Kernel
+from identity_core.use_cases.auth.authenticate import alive
 from identity_core.use_cases.proofs.steps import VERIFY_SCOPE
 from identity_core.use_cases.record import Record
 
@@ -89,15 +83,17 @@ class VerifierRequests(Hidden, Struct, frozen=True):
         await self.kernel.need(Record)(request.context, Event(target=id), self.kernel.clock.now())
 
     async def verifier_of(self, stored: Mapping[str, str]) -> Caller:
-        """Return the caller that made the request. Raises ``AuthFailed``, ``Forbidden``, ``DidDeactivated``: when it may verify no more."""
+        """Return the caller that made the request. Raises ``AuthFailed``, ``Forbidden``: when it may verify no more."""
         key = await self.kernel.need(Gate).api_keys.by_digest(stored["key"]) if "key" in stored else None
         dids = {name: Did.parse(stored[name]) for name in ("did", "client") if name in stored}
         for did in dids.values():
-            await self.kernel.dids.active(did)
+            await alive(self.kernel.dids, did)
+            if key is not None:
+                key.require_target(did)
+        if key is not None:
+            key.require_scope(VERIFY_SCOPE)
         if "did" not in dids:
             return Caller(api_key=key)
-        if key is not None:
-            Caller(api_key=key).require_acting_for(dids["did"], VERIFY_SCOPE)
         return Caller(subject=dids["did"], operator=key, client=dids.get("client"), scopes=frozenset({VERIFY_SCOPE}))
 
     def open(self, row: StoredRequest) -> ProofRequest:
@@ -167,15 +163,12 @@ class AnswerVerifierRequest(Struct, frozen=True):
         if found.status != "waiting":
             raise InvalidRequest("The request has been answered, or has expired. Ask the verifier for another one.")
         run, body = self.requests.kernel.operations["verifyProof"], plain(wish) | found.question
+        caller = await self.requests.verifier_of(found.caller)
         # A stranger's text is checked as a stranger's: it takes no worker of the verifier, and leaves no row in its history.
         result: Mapping[str, Any] = await call_operation(run, request, None, body)
         if result["errors"] != [_OF_ANOTHER]:
             return {**result, "errors": [one for one in result["errors"] if one != _OF_ANOTHER]}
-        try:
-            caller = await self.requests.verifier_of(found.caller)
-            result = await call_operation(run, request, caller, body)
-        except (AuthFailed, Forbidden, DidDeactivated) as error:
-            raise InvalidRequest("The verifier may verify no more. Ask it for another request.") from error
+        result = await call_operation(run, request, caller, body)
         # The challenge is used up by the one verification that holds. A request that was cancelled meanwhile has no answer.
         sealed = self.requests.seal(orjson.dumps(result), _RESULT + id.encode())
         if result["verified"] and not await self.requests.stored.settle(id, sealed):
