@@ -17,15 +17,16 @@ from identity_core.domain.callers import Caller
 async def call_operation(
     run: Run,
     outer: Request,
-    caller: Caller,
+    caller: Caller | None,
     body: Any = None,
     *,
     path: Mapping[str, str] = NOTHING,
     query: Mapping[str, Any] = NOTHING,
 ) -> Any:
-    """Return the JSON that the operation answers to ``caller`` within the request ``outer``. Raises ``IdentityError``."""
+    """Return the JSON that the operation answers to ``caller`` within the request ``outer``; None is an unauthenticated
+    client at its address. Raises ``IdentityError``."""
     data = b"" if body is None else orjson.dumps(body)
-    headers = {"accept": "application/json"}
+    headers = {name: outer.headers[name] for name in ("x-forwarded-for",) if name in outer.headers}
     if body is not None:
         headers |= {"content-type": "application/json", "content-length": str(len(data))}
     request = Request(

@@ -25,6 +25,7 @@ from identity_consents.waiting import (
     WaitingRequest,
 )
 from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.use_cases.proofs.steps import VERIFY_SCOPE
 
 
 class RequestHandlers(Struct, frozen=True):
@@ -95,8 +96,9 @@ class RequestHandlers(Struct, frozen=True):
 
     def _proof(self, found: ProofRequest, request: Request) -> wire.VerifierRequest:
         """Return a request; what only its verifier may know is null for others."""
-        row, question = found.stored, found.question
-        is_own = request.caller is not None and request.caller.owner == row.owner
+        row, question, caller = found.stored, found.question, request.caller
+        scopes = None if caller is None else (caller.api_key or caller).scopes
+        is_own = caller is not None and caller.owner == row.owner and (scopes is None or VERIFY_SCOPE in scopes)
         return wire.VerifierRequest(
             id=row.id,
             status=found.status,

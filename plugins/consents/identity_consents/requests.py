@@ -49,14 +49,10 @@ def read_request(text: str) -> AgentRequest:
         raise InvalidRequest(f"This is no JSON: {error.reason}.") from None
     if not isinstance(value, dict) or not value.keys() <= _MEMBERS or not {"agentDid", "predicates"} <= value.keys():
         raise InvalidRequest("A request has the members agentDid and predicates, and may have domain and purpose.")
-    agent = _text(value, "agentDid", 2_048)
-    try:
-        Did.parse(agent)
-    except InvalidDid as error:
-        raise InvalidRequest(f"This is no request of an agent: {error}.") from None
+    agent = str(read_did(value, "agentDid"))
     predicates, actions = read_question(value["predicates"])
-    reply = _text(value, "reply", MAX_REPLY)
-    return AgentRequest(agent, predicates, actions, _text(value, "domain"), _text(value, "purpose"), reply)
+    reply = read_text(value, "reply", MAX_REPLY)
+    return AgentRequest(agent, predicates, actions, read_text(value, "domain"), read_text(value, "purpose"), reply)
 
 
 def read_question(value: Any) -> tuple[tuple[dict[str, JsonValue], ...], tuple[str, ...]]:
@@ -71,12 +67,20 @@ def read_question(value: Any) -> tuple[tuple[dict[str, JsonValue], ...], tuple[s
     return predicates, actions
 
 
-def _text(value: Mapping[str, Any], name: str, longest: int = MAX_TEXT) -> str:
+def read_text(value: Mapping[str, Any], name: str, longest: int = MAX_TEXT) -> str:
     """Return a member without control characters, and without those that change the direction of text."""
     text = value.get(name, "")
     if not isinstance(text, str) or len(text) > longest or not text.isprintable():
         raise InvalidRequest(f"{name} is a printable text of at most {longest} characters.")
     return text
+
+
+def read_did(value: Mapping[str, Any], name: str) -> Did:
+    """Return a member that is a DID. Raises ``InvalidRequest``."""
+    try:
+        return Did.parse(read_text(value, name, 2_048))
+    except InvalidDid as error:
+        raise InvalidRequest(f"{name} is not a DID.", details={"member": name}) from error
 
 
 def _predicate(asked: AskedPredicate) -> dict[str, JsonValue]:

@@ -18,14 +18,14 @@ from identity_codec.structs import UNSET, plain, value_or
 from identity_codec.times import printed
 from identity_consents.calls import call_operation
 from identity_consents.consents import ANSWER, AskedConsent, HolderConsents
-from identity_consents.requests import read_request
+from identity_consents.requests import read_did, read_request
 from identity_consents.store import CONSENT, StoredRequest, StoredRequests
 from identity_consents.wire import AnswerConsentRequestRequest, CreateConsentRequestRequest, ListConsentRequestsQuery
 from identity_core.api.request import Request
 from identity_core.domain.activity import Event
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
-from identity_core.errors import Forbidden, InvalidDid, InvalidRequest, QuotaExceeded, RequestNotFound
+from identity_core.errors import Forbidden, InvalidRequest, QuotaExceeded, RequestNotFound
 from identity_core.extension.declaration import Kernel
 from identity_core.use_cases.record import Record
 
@@ -66,11 +66,13 @@ class ConsentRequests(Struct, frozen=True):
     kernel: Kernel
 
     async def is_known(self, agent: str, holder: str, request: Request) -> bool:
-        """Return whether the holder has given the agent a delegation that is not over, or a nickname."""
+        """Return whether the holder has given the agent a delegation that is not over, or a nickname. A delegation by another agent does
+        not count: one agent could fill her list under many DIDs."""
         run, caller = self.kernel.operations["listDelegations"], Caller(subject=Did.parse(holder))
         for status in ("active", "scheduled", "suspended"):
-            query = {"holderDid": holder, "agentDid": agent, "status": status, "limit": 1}
-            if (await call_operation(run, request, caller, query=query))["items"]:
+            query = {"holderDid": holder, "agentDid": agent, "status": status, "limit": 200}
+            found = (await call_operation(run, request, caller, query=query))["items"]
+            if any(one["parentId"] is None for one in found):
                 return True
         labels = self.kernel.operations.get("listLabels")
         found = [] if labels is None else (await call_operation(labels, request, caller))["items"]
@@ -83,9 +85,7 @@ class ConsentRequests(Struct, frozen=True):
         now = self.kernel.clock.now()
         row = StoredRequest(id, CONSENT, asked.holder, asked.agent, sealed, None, now, asked.expires_at)
         if not await self.stored.keep(row, of_owner=OF_HOLDER, of_agent=OF_AGENT):
-            raise QuotaExceeded(
-                "Too many requests wait for this holder.", details={"quota": "consents", "records": OF_AGENT}
-            )
+            raise QuotaExceeded("Too many requests wait for this holder.", details={"quota": "consents"})
         return WaitingRequest(row, shown, asked.reply, "waiting")
 
     async def list(self, caller: Caller) -> Sequence[WaitingRequest]:
@@ -130,15 +130,14 @@ class CreateConsentRequest(Struct, frozen=True):
 
     async def __call__(self, wish: CreateConsentRequestRequest, request: Request) -> WaitingRequest:
         """Store a request. Raises ``Forbidden``: when the holder does not know the agent; ``InvalidDid``, ``InvalidRequest``,
-        ``QuotaExceeded``."""
+        ``DidDeactivated``, ``QuotaExceeded``."""
         agent, holder = str(person_of(request.authenticated)), str(Did.parse(wish.holder_did))
         value = plain(wish)
-        shown = {name: value[name] for name in ("predicates", "domain", "purpose") if name in value} | {
-            "agentDid": agent
-        }
+        shown = {"agentDid": agent} | {one: value[one] for one in ("predicates", "domain", "purpose") if one in value}
         read_request(orjson.dumps(shown).decode())
         if not await self.requests.is_known(agent, holder, request):
             raise Forbidden("The holder has given this agent no delegation and no nickname. Hand her a link.")
+        await self.requests.kernel.dids.active(Did.parse(holder))
         asked = self.requests.consents.ask(agent, holder, shown, timedelta(seconds=value_or(wish.lifetime, 900)))
         waiting = await self.requests.keep(asked, shown)
         await self.requests.record(request, holder)
@@ -188,10 +187,7 @@ class HolderQuestions(Struct, frozen=True):
         holder, reply = arguments["holderDid"], arguments.get("consentId")
         if reply is None:
             read_request(orjson.dumps(shown).decode())
-            try:
-                Did.parse(holder)
-            except InvalidDid as error:
-                raise InvalidRequest("holderDid is not a DID.") from error
+            read_did(arguments, "holderDid")
             asked = self.requests.consents.ask(agent, holder, shown)
             if await self.requests.is_known(agent, holder, request):
                 with contextlib.suppress(QuotaExceeded):

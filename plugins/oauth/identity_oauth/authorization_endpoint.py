@@ -41,15 +41,8 @@ from identity_oauth.use_cases.authorization import (
 
 PARAMETERS: Final = frozenset(
     {
-        "response_type",
-        "client_id",
-        "redirect_uri",
-        "scope",
-        "state",
-        "code_challenge",
-        "code_challenge_method",
-        "resource",
-        "response_mode",
+        *("response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "resource"),
+        *("code_challenge", "code_challenge_method"),
     }
 )
 """Those that mean something here, and that the holder signs; others are ignored (RFC 6749 §3.1)."""

@@ -15,10 +15,12 @@ from identity_codec.values import replace
 from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.domain.activity import Event
-from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
+from identity_core.domain.dids.did import Did
+from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest
 from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.use_cases.record import Record
-from identity_oauth.domain.authorization_code import withdrawal_of
+from identity_oauth.domain.authorization_code import NATIVE_REDIRECT, withdrawal_of
+from identity_oauth.domain.client_assertion import AUTH_METHOD
 from identity_oauth.domain.tokens import API_KEY, AccessToken, OauthRefusal
 from identity_oauth.token_endpoint import MAX_BODY, OPERATION, authenticated
 from identity_oauth.use_cases.authorization import NATIVE
@@ -43,16 +45,14 @@ class TokenStatus(Struct, frozen=True):
     @property
     def forms(self) -> Mapping[str, PageForm]:
         """Return the forms by path."""
-        return {
-            REVOKE_PATH: PageForm(self.revoke, REVOKE, MAX_BODY),
-            INTROSPECT_PATH: PageForm(self.introspect, INTROSPECT, MAX_BODY),
-        }
+        shown = ((self.revoke, REVOKE), (self.introspect, INTROSPECT))
+        return {one.path: PageForm(run, one, MAX_BODY) for run, one in shown}
 
     async def revoke(self, request: Request) -> Answer:
         """End a token of the client. Any other text is no error, because it cannot be used either (RFC 7009 §2.2). Raises
         ``OauthRefusal``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``."""
         form = self._form(request)
-        # An application without a key has none to show, and only it and its holder have the token.
+        # An application without a key has none to show. Its document says so, and only it and its holder have the token.
         is_native = "client_assertion" not in form and "client_id" in form
         request.caller = NATIVE if is_native else await authenticated(form, self.authenticate)
         client = form["client_id"] if is_native else str(request.caller.did)
@@ -67,6 +67,9 @@ class TokenStatus(Struct, frozen=True):
             raise OauthRefusal("unsupported_token_type", refused, {})
         if found.client != client:
             raise OauthRefusal("invalid_grant", "The token was issued to another client.", {})
+        services = (await self.tokens.reader.active(Did.parse(client))).head.state.document.services
+        if request.caller is NATIVE and NATIVE_REDIRECT not in {one.type for one in services}:
+            raise AuthFailed("client_assertion is missing.", details={"supported": [AUTH_METHOD]})
         digest = withdrawal_of(found.identifier)
         if await self.tokens.spent.spend(ChallengeUseRow(digest, digest[:16], 0, found.expires_at)):
             event = Event(target=found.subject, details={"client": found.client, "jti": found.identifier})

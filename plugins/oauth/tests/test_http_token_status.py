@@ -77,6 +77,8 @@ def test_token_of_another_client_stays_valid(target: Target, hana: Holder, shop:
     assert refusal(send(thief, "revoke", token, client_id=thief.did, **UNSIGNED)) == (400, "invalid_grant")
     assert refusal(send(thief, "revoke", token, client_id=shop.did)) == (400, "invalid_client")
     assert refusal(send(thief, "revoke", token, **UNSIGNED)) == (400, "invalid_client")
+    # Its own name is not sufficient for a client that has a key.
+    assert refusal(send(thief, "revoke", token, client_id=shop.did, **UNSIGNED)) == (400, "invalid_client")
     assert statuses(hana, token) == [200, 200, 403]
 
 

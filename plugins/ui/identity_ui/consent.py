@@ -43,9 +43,8 @@ class ConsentPages(Struct, frozen=True):
             found, _ = await self.requests.get(id, session.caller)
             return await self._show_request(request, session, found.text)
         listed, labels = await self.waiting(session), await self.names.labels(request, session)
-        return page(
-            "consent.html", request, signed_in=session.target, **NOTHING | {"waiting": listed, "labels": labels}
-        )
+        shown = NOTHING | {"waiting": listed, "labels": labels}
+        return page("consent.html", request, signed_in=session.target, **shown)
 
     async def waiting(self, session: Session) -> list[WaitingRequest]:
         """Return the requests of her list that have no answer."""
@@ -83,9 +82,8 @@ class ConsentPages(Struct, frozen=True):
         session = await self.sessions.find(request)
         if session is None:
             raise AuthRequired
-        await self.requests.consents.answer(
-            request.body.get("reply", ""), str(session.did), request.body.get("answer", "")
-        )
+        reply, answer = request.body.get("reply", ""), request.body.get("answer", "")
+        await self.requests.consents.answer(reply, str(session.did), answer)
         return Answer(204, headers=[NO_STORE])
 
     async def _fitting(self, request: Request, session: Session, found: AgentRequest) -> list[Mapping[str, Any]]:

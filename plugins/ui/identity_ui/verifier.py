@@ -31,13 +31,9 @@ class VerifierPages(Struct, frozen=True):
 
     async def results(self, request: Request, session: Session) -> Answer:
         """Return the verifier's requests, and the verifications that it may see."""
-        query, records = (
-            ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor")),
-            self.holder.records,
-        )
-        found = await ask(
-            records.list_verification_history, "listVerificationHistory", request, query=query, caller=session.caller
-        )
+        query = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor"))
+        history = self.holder.records.list_verification_history
+        found = await ask(history, "listVerificationHistory", request, query=query, caller=session.caller)
         asked: Sequence[Any] = ()
         if self.requests is not None:
             wanted, handler = ListVerifierRequestsQuery(), self.requests.list_verifier_requests
@@ -70,9 +66,8 @@ class VerifierPages(Struct, frozen=True):
     async def _request(self, request: Request, status: int = 200, **values: Any) -> Answer:
         session = await self.holder.sessions.find(request)
         caller = None if session is None else session.caller
-        found = await ask(
-            self._handlers.get_verifier_request, "getVerifierRequest", request, path=request.path, caller=caller
-        )
+        read = self._handlers.get_verifier_request
+        found = await ask(read, "getVerifierRequest", request, path=request.path, caller=caller)
         who = {"signed_in": None if session is None else session.target}
         shown = {"verdict": None, "refusal": None, "labels": await self.holder.names.labels(request, session)} | values
         return page("request.html", request, status=status, found=found, qr=qr_code(found["link"]), **who, **shown)
