@@ -23,10 +23,10 @@ gc.set_threshold(300_000)
 
 EXIT_CODES = """\b
 Exit codes:
-  0    it was done, or all is as it should be
-  1    it could not be done, or something is wrong: what, where and what to do are on standard error
-  2    it was asked wrongly: an option, an argument or a setting; nothing was done. `identity fsck`: it could not look
-  130  it was broken off with Ctrl-C
+  0    success
+  1    failure, or a check found a fault: what, where and what to do are on standard error
+  2    invalid option, argument or setting; nothing was changed. `identity fsck`: the data could not be read
+  130  interrupted by Ctrl-C
 With --json a failure is one JSON object on standard error: {"error": {"what", "at", "do", "exitCode"}}."""
 
 
@@ -47,8 +47,9 @@ class MainGroup(OpenGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, without importing any."""
-        own = [(name, command.get_short_help_str()) for name, command in self.commands.items()]
-        self.write_commands([("serve", "Serve the API on an embedded default or a database server."), *own], formatter)
+        own = [(name, f"Start | {command.get_short_help_str()}") for name, command in self.commands.items()]
+        served = "Start | Serve the API, on files or on a database server."
+        self.write_commands([("serve", served), *own], formatter)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run the command line. An error is reported in three lines (``output``)."""

@@ -5,8 +5,9 @@ click command or group. The names are read when the help of a level needs them, 
 have. The module is imported when its command is called. A command of a plugin never replaces one of the core.
 
 The help of a level has a line for each command. An entry point of the group ``identity.summaries`` is a mapping of
-positions to such lines, in a module that imports nothing else. The help of a command has examples: they are in
-``examples.txt`` of each package that an entry point of the group ``identity.examples`` names.
+positions to such lines, in a module that imports nothing else. A line may begin with its section: ``Start | Show …``. The
+help of a command has examples: they are in ``examples.txt`` of each package that an entry point of the group
+``identity.examples`` names.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "identity.commands"
 SUMMARIES = "identity.summaries"
+SECTIONS = ("Start", "Identifiers", "Credentials and proofs", "Account", "Operate a service", "Operate beside the data")
 
 
 class OpenGroup(click.Group):
@@ -72,8 +74,14 @@ class OpenGroup(click.Group):
             (name, summaries.get(f"{self._prefix}{name}") or _origin(added[name]))
             for name in sorted(added.keys() - dict(own).keys())
         ]
-        with formatter.section("Commands"):
-            formatter.write_dl([*own, *brought])
+        sections: dict[str, list[tuple[str, str]]] = {one: [] for one in SECTIONS}
+        for name, line in (*own, *brought):
+            section, _, text = line.rpartition(" | ")
+            sections.setdefault(section or "Commands", []).append((name, text))
+        for section, rows in sections.items():
+            if rows:
+                with formatter.section(section):
+                    formatter.write_dl(rows)
 
     def _added(self, installed: Any = None) -> dict[str, list[EntryPoint]]:
         """Return the entry points at each position below this group, by the next word."""

@@ -134,7 +134,7 @@ def mirror_fetches(world: World, *more: str) -> None:
     given = (f"{world.server.url}/api/v1", "--list", header["status"]["list"], "--method", method)
     key = method.partition("#")[2]
     world.notes["command"] = servers.run(
-        "status", "fetch", *given, "--key", key, *more, environment=os.environ | {"IDENTITY_HANDLE": handle}
+        "status-list", "fetch", *given, "--key", key, *more, environment=os.environ | {"IDENTITY_HANDLE": handle}
     )
 
 

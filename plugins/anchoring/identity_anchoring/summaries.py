@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Final
 
-SUMMARIES: Final = {"anchor": "Put commitments to proofs on the ledger: the worker, its state, retries."}
+SUMMARIES: Final = {"anchor": "Operate beside the data | Anchor commitments to proofs: the worker, its state, retries."}

@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
-    "keys": "API keys: create, list, change, rotate, revoke.",
+    "keys": "Operate beside the data | Create, list, change, rotate and revoke API keys.",
     "keys.accept": "Take every key in the key store as it is now.",
 }

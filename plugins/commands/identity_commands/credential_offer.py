@@ -31,7 +31,7 @@ from identity_commands.options import all_of
 from identity_commands.public_keys import holder_keys
 from identity_commands.remote import keys_option
 from identity_commands.secret_input import private_record
-from identity_commands.status import PERIODS
+from identity_commands.status_list import PERIODS
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, misused, show
@@ -123,9 +123,7 @@ def _list(did: str, service: str | None, status_url: str | None, period: str) ->
         fail("this is no address of a list", "--status-url", remedy, status=2)
     if found[1] == list_id(did, PERIODS[period]):
         # Its publisher does not know the handles that are given here: what is revoked would never be in it.
-        remedy = (
-            "give --service, and import what you sign; or publish a list of your own with `identity status publish`"
-        )
+        remedy = "give --service, and import what you sign; or publish a list of your own with `identity status-list publish`"
         fail("this is the list that a service publishes for the issuer", "--status-url", remedy, status=2)
     return StatusListReference(found[1], PERIODS[period]), status_url
 

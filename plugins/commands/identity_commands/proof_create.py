@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     type=click.File("rb"),
     multiple=True,
     metavar="FILE",
-    help="What `identity status fetch --json` printed, one for each credential: the proof then says that none is revoked.",
+    help="What `identity status-list fetch --json` printed, one for each credential: the proof then says that none is revoked.",
 )
 @click.option(
     "--list-key",
@@ -180,7 +180,7 @@ def _gap(file: Any) -> tuple[str, StatusEpoch, GapWitness]:
     from identity_bound_credentials.domain.presentation import GapWitness
     from identity_bound_credentials.domain.status_gaps import StatusEpoch
 
-    with failing(ValueError, name_of(file), "give what `identity status fetch --json` printed", status=2):
+    with failing(ValueError, name_of(file), "give what `identity status-list fetch --json` printed", status=2):
         value = load_json(file)
         if not isinstance(value, Mapping) or not {"header", "low", "high", "signature"} <= value.keys():
             raise ValueError("the file holds no gap")

@@ -32,18 +32,22 @@ def service_options(decorated: F) -> F:
 HOOKS = {kind: hook for hook, kind in PROVIDE_HOOKS.items()} | {"bearer": BEARER_HOOK}
 
 
-def conditions(url: str, *, api_key: str | None = None, token: str | None = None) -> Mapping[str, Any]:
-    """Return the ``plugins`` of ``/ready``, by ``kind:name``, whether the service is ready or not. A service that does not show
-    them ends the command."""
+def read_readiness(url: str, **credential: str | None) -> Mapping[str, Any]:
+    """Return the answer of ``/ready``, whether the service is ready or not; empty for an answer of another program."""
     seen: list[Exchange] = []
-    # 503 says that it is not ready, and still says how it is.
-    with session(url, api_key, token=token, on_exchange=seen.append) as opened, contextlib.suppress(ServiceError):
+    # The body of a 503 is the same as that of a 200.
+    with session(url, **credential, on_exchange=seen.append) as opened, contextlib.suppress(ServiceError):
         opened.call("GET", "/ready")
     answer = seen[-1].answer if seen else None
-    plugins = answer.get("plugins") if isinstance(answer, dict) else None
+    return answer if isinstance(answer, dict) else {}
+
+
+def conditions(url: str, **credential: str | None) -> Mapping[str, Any]:
+    """Return the ``plugins`` of ``/ready`` by ``kind:name``. A service that does not show them ends the command."""
+    plugins = read_readiness(url, **credential).get("plugins")
     if not isinstance(plugins, dict):
         remedy = "give an admin's key or one with the scope service:read: IDENTITY_API_KEY or --api-key FILE"
-        fail("the service does not show how its plugins do", url, remedy)
+        fail("the service does not show the states of its plugins", url, remedy)
     return plugins
 
 

@@ -103,7 +103,7 @@ class Exchange:
         return ("proof", "create", *words, "--audience", AUDIENCE, "--challenge", CHALLENGE, *more)
 
     def gap(self, *revoked: int) -> Path:
-        """The first gap of today's list, as `identity status fetch` prints it."""
+        """The first gap of today's list, as `identity status-list fetch` prints it."""
         now = status_gaps.epoch_at(datetime.now(UTC), 86_400)
         filed = json.loads(self.keys[IVO].read_text())["keys"]["assertionMethod"]
         _, secret = multikey.decode_secret(filed["privateKey"])
@@ -200,7 +200,7 @@ def test_credentials_of_one_holder_are_unlinkable(
     book = json.loads(Path("book").read_text())
     assert book["offers"] == {}
     assert len(book["holders"]) == 1
-    # What revokes: the numbers of the record go to `identity status publish --handles`.
+    # What revokes: the numbers of the record go to `identity status-list publish --handles`.
     assert {int(one): name for one, name in book["handles"].items()} == dict(
         zip(handles, (value["id"] for value in values), strict=True)
     )

@@ -32,7 +32,8 @@ def kernel(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
 
 def test_help_lists_the_commands_with_their_lines(identity: Commands) -> None:
     text = " ".join(identity.ok("--help").split())
-    assert [name for name, line in SUMMARIES.items() if f"{name} {line}" not in text] == []
+    lines = {name: line.rpartition(" | ")[2] for name, line in SUMMARIES.items()}
+    assert [name for name, line in lines.items() if f"{name} {line}" not in text] == []
     assert "From identity-commands" not in text
 
 

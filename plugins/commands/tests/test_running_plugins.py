@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 from identity_commands.running_plugins import as_running, conditions
+from identity_commands.status import command as show_status
 
 from identity_core.plugin.choose import InstalledPlugin
 
@@ -25,7 +27,7 @@ class Service(BaseHTTPRequestHandler):
     body: ClassVar[Any] = {}
 
     def do_GET(self) -> None:
-        self.send_response(self.status)
+        self.send_response(200 if self.path.endswith("/version") else self.status)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
         self.wfile.write(json.dumps(self.body).encode())
@@ -80,3 +82,21 @@ def test_states_of_the_service_replace_those_of_the_installation() -> None:
         ("corporate", "failed", "import failed", "identity-corporate"),
         ("corporate", "active", "", ""),
     ]
+
+
+@pytest.mark.parametrize(("status", "state"), [(200, "ready"), (503, "unavailable")])
+def test_status_shows_version_and_readiness(
+    url: str, capsys: pytest.CaptureFixture[str], status: int, state: str
+) -> None:
+    Service.status, Service.body = status, {"status": state, "dependencies": {"ledger": "ok"}, "plugins": PLUGINS}
+    Service.body |= {"version": "1.1.0", "build": "31", "interface": "1.0.0", "extensions": ["oauth", "ui"]}
+    with contextlib.suppress(SystemExit):
+        show_status(["--url", url], standalone_mode=False)
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[:3] == [
+        f"{url}: {state}",
+        "version 1.1.0 (build 31, interface 1.0.0)",
+        "extensions: oauth, ui",
+    ]
+    assert "  prover:bbs: active" in shown.out
+    assert ("not ready" in shown.err) == (status == 503)

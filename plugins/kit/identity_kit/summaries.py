@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Final
 
-SUMMARIES: Final = {"conformance": "Run the stories of the specification against a service."}
+SUMMARIES: Final = {"conformance": "Operate a service | Run the stories of the specification against a service."}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
-    "config": "Show the settings in force and where each came from.",
-    "extensions": "List the installed extensions; turn one on or off.",
+    "config": "Operate beside the data | Show the settings in force and their sources.",
+    "extensions": "Operate beside the data | List, enable, disable and remove extensions.",
     "extensions.remove": "Drop what the extension NAME has stored.",
-    "plugins": "List and check the installed plugins.",
+    "plugins": "Operate beside the data | List and check the installed plugins.",
     "plugins.check": "Build what the settings choose, as a start would.",
-    "records": "Export and erase what is kept about a DID.",
-    "backup": "Back up an installation while it runs; check a backup; put one back.",
-    "upgrade": "Bring the databases to the installed version, with a backup at hand.",
-    "fsck": "Check what is stored: chains, ledger, index, tiles, outbox, audit log.",
-    "probe": "Create, prove and verify at a running service; for cron.",
-    "doctor": "Look at this installation and say what is wrong.",
-    "support-bundle": "Gather a redacted report for a request for help.",
+    "records": "Operate beside the data | Export and erase the records about a DID.",
+    "backup": "Operate beside the data | Back up a running installation; check and restore a backup.",
+    "upgrade": "Operate beside the data | Migrate the databases to the installed version, after a backup.",
+    "fsck": "Operate beside the data | Verify the stored data: chains, ledger, index, tiles, outbox, audit log.",
+    "probe": "Operate a service | Create, prove and verify at a running service; for cron.",
+    "doctor": "Operate beside the data | Examine this installation and report what is wrong.",
+    "support-bundle": "Operate a service | Collect a redacted report for a request for help.",
 }

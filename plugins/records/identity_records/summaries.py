@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
-    "audit": "Check and export the audit log.",
-    "timeline": "What was done by you, in your name, or about you.",
-    "verifications": "The verifications that you asked for, and those of your own proofs.",
+    "audit": "Operate beside the data | Verify and export the audit log.",
+    "timeline": "Account | Show what was done by you, in your name, or about you.",
+    "verifications": "Account | Show the verifications that you requested, and those of your proofs.",
 }

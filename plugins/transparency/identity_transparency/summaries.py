@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
-    "events": "The public feed of what happened to DIDs.",
-    "ledger": "Verify, audit, export and witness the transparency log.",
+    "events": "Identifiers | Read the public feed of changes of DIDs.",
+    "ledger": "Identifiers | Verify, audit, export and witness the transparency log.",
     "did.log.approvals": "Show how far a did:webvh log is published, and which witnesses its newer versions wait for.",
     "did.log.approve": "Check the did:webvh log in FILE and print its did-witness.json with this witness's approval.",
     "did.log.verify": "Check a log alone, without the service: FILE holds JSON lines, `-` is standard input.",

@@ -5,5 +5,5 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
-    "presentation": "Ask a wallet of OpenID4VP for credentials, and read what it presents.",
+    "presentation": "Credentials and proofs | Request credentials from a wallet (OpenID4VP), and read what it presents.",
 }

@@ -128,7 +128,11 @@ def test_an_unknown_word_is_one(identity: Commands, install: Install) -> None:
 
 @pytest.mark.parametrize(
     ("code", "line"),
-    [("SUMMARIES = {'toy': 'Play.', 'ledger.toy': 'Play deep.'}", "Play."), ("1 / 0", "From identity-toy.")],
+    [
+        ("SUMMARIES = {'toy': 'Play.', 'ledger.toy': 'Play deep.'}", "Play."),
+        ("SUMMARIES = {'toy': 'Toys | Play.'}", "Play."),
+        ("1 / 0", "From identity-toy."),
+    ],
 )
 def test_summary_is_the_line_of_help(
     identity: Commands, install: Install, tmp_path: Path, code: str, line: str
@@ -138,5 +142,8 @@ def test_summary_is_the_line_of_help(
     place.write_text(f"{place.read_text()}[identity.summaries]\ntoy = toy_summaries:SUMMARIES\n")
     (tmp_path / "site" / "toy_summaries.py").write_text(code)
     sys.modules.pop("toy_summaries", None)
-    (shown,) = [text for text in identity.ok("--help").splitlines() if text.split()[:1] == ["toy"]]
+    lines = identity.ok("--help").splitlines()
+    (shown,) = [text for text in lines if text.split()[:1] == ["toy"]]
     assert shown.split(maxsplit=1)[1] == line
+    assert ("Toys:" in lines) == ("Toys" in code)
+    assert lines.index("Start:") < lines.index("Identifiers:") < lines.index(shown)

@@ -1,4 +1,4 @@
-"""identity status: lists that lie in a folder, and what a holder fetches of them from a web server that knows nothing of lists."""
+"""identity status-list: lists that lie in a folder, and what a holder fetches of them from a web server that knows nothing of lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from identity_bound_credentials.domain import gap_shards, status_gaps
 from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest
-from identity_commands import status
+from identity_commands import status_list
 from identity_transparency.domain import gap_record
 
 from identity_bbs import interface
@@ -81,7 +81,7 @@ def published(identity: Commands, here: Path, issuer: Path) -> Publish:
     def publish(handles: str, *more: str) -> Any:
         (here / "revoked").write_text(handles)
         words = ("--keys", issuer, "--list", LIST, "--handles", here / "revoked", "--folder", here / "lists")
-        return identity.json("status", "publish", *words, *(more or ("--epoch", str(EPOCH))))
+        return identity.json("status-list", "publish", *words, *(more or ("--epoch", str(EPOCH))))
 
     return publish
 
@@ -90,7 +90,7 @@ def fetch(identity: Commands, url: str, handle: int, *more: str) -> tuple[Any, .
     (Path.cwd() / "handle").write_text(f"{handle}\n")
     Path("handle").chmod(0o600)
     which = ("--list", LIST, "--method", METHOD, "--key", PUBLIC, "--handle", "handle")
-    return ("status", "fetch", url, *which, *(() if "--epoch" in more else ("--epoch", str(EPOCH))), *more)
+    return ("status-list", "fetch", url, *which, *(() if "--epoch" in more else ("--epoch", str(EPOCH))), *more)
 
 
 def test_what_is_published_is_fetched_from_any_web_server(identity: Commands, published: Publish, mirror: str) -> None:
@@ -152,7 +152,7 @@ def test_publication_excludes_other_publishers(published: Publish, here: Path, m
         return watch
 
     for name in ("_before", "_write_file"):
-        monkeypatch.setattr(status, name, watched(getattr(status, name)))
+        monkeypatch.setattr(status_list, name, watched(getattr(status_list, name)))
     published("1000\n")
     assert free == [False] * 3
     monkeypatch.undo()
@@ -194,7 +194,7 @@ def test_a_manifest_of_another_key_is_not_replaced(identity: Commands, published
     }
     issuer.write_text(json.dumps(value))
     words = ("--keys", issuer, "--list", LIST, "--handles", "revoked", "--folder", "lists", "--epoch", str(EPOCH))
-    said = identity.refused("status", "publish", *words)
+    said = identity.refused("status-list", "publish", *words)
     assert "another list's, key's or period's" in said[0]
 
 
@@ -217,7 +217,7 @@ def test_a_file_that_holds_something_else(
 ) -> None:
     (here / "revoked").write_text(handles)
     words = ("--keys", issuer, "--list", LIST, "--handles", "revoked", "--folder", "lists")
-    assert says in identity.refused("status", "publish", *words, status=2)[0]
+    assert says in identity.refused("status-list", "publish", *words, status=2)[0]
     assert not (here / "lists").exists()
 
 
@@ -227,12 +227,12 @@ def test_a_file_that_holds_something_else(
 def test_options_that_name_no_epoch(identity: Commands, issuer: Path, more: tuple[str, str], here: Path) -> None:
     (here / "revoked").write_text("")
     words = ("--keys", issuer, "--list", LIST, "--handles", "revoked", "--folder", "lists", *more)
-    identity.refused("status", "publish", *words, status=2)
+    identity.refused("status-list", "publish", *words, status=2)
 
 
 def test_a_handle_is_no_argument(identity: Commands, here: Path) -> None:
     """Arguments are read by everybody on the machine, and a handle with a fetch beside it says whose credential it is."""
-    words = ("status", "fetch", "http://127.0.0.1:1", "--list", LIST, "--method", METHOD, "--key", PUBLIC)
+    words = ("status-list", "fetch", "http://127.0.0.1:1", "--list", LIST, "--method", METHOD, "--key", PUBLIC)
     assert "everyone on this machine" in identity.refused(*words, "--handle", "77000", status=2)[0]
     assert "missing" in identity.refused(*words, status=2)[0]
     (here / "handle").write_text("seventy\n")
