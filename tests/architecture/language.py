@@ -41,7 +41,7 @@ STORED_NAMES = re.compile(
     |nonce\ of\ (?:the\ verifier,\ 31|16\ and\ more)\ octets"
     |"octets":\ (?:charge\.most_octets|file\.stat|len\(data\)|status\.st_size|900\})|\{octets\}\ bytes
     |^\ {4}octets:\ (?:int|bytes)\ =\ Field\(sa_type=|(?:"|``)nobody(?:"|``)
-    |^\ {4}octets\ =\ OldName\(|crypto\.bbs(?:\.|\ import\ core,\ )octets|`[A-Z]\w+\.octets`|[`"]identity_bbs\.octets[`"]""",
+    |^\ {4}octets\ =\ OldMember\(|crypto\.bbs(?:\.|\ import\ core,\ )octets|`[A-Z]\w+\.octets`|[`"]identity_bbs\.octets[`"]""",
     re.VERBOSE,
 )
 SQL = re.compile(r"\b(?:INSERT INTO|SELECT|UPDATE|WHERE|CREATE INDEX)\b")

@@ -66,8 +66,10 @@ def issuer_metadata(origin: str, grants: Mapping[str, TokenGrant]) -> Mapping[st
         "token_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
         "revocation_endpoint": origin + REVOKE_PATH,
         "revocation_endpoint_auth_methods_supported": [AUTH_METHOD, "none"],
+        "revocation_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
         "introspection_endpoint": origin + INTROSPECT_PATH,
         "introspection_endpoint_auth_methods_supported": [AUTH_METHOD],
+        "introspection_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
         "service_documentation": f"{origin}/docs",
     }
     for grant in grants.values():

@@ -48,6 +48,9 @@ def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
     )
     aliases = [alias for _, _, each in operations(DOCUMENT) for alias in each.get("x-aliases", ())]
     assert found["jwks_uri"].removeprefix(ORIGIN) in aliases
+    for place in ("token", "revocation", "introspection"):
+        # RFC 8414 §2: needed where private_key_jwt is supported.
+        assert found[f"{place}_endpoint_auth_signing_alg_values_supported"] == ["EdDSA", "Ed25519"]
     assert set(found["scopes_supported"]) < KNOWN
     # RFC 8414 §3.2: nothing empty.
     assert all(found.values())
