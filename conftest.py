@@ -85,6 +85,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if start := _nightly_start(item.nodeid):
             item.add_marker("nightly")
+            item.add_marker("listed")
             matched.add(start)
     if len(items) > WHOLE_RUN and (unknown := set(NIGHTLY) - matched):
         raise pytest.UsageError(f"tests/nightly.toml: no case begins with {sorted(unknown)}")
