@@ -43,8 +43,7 @@ def in_order(found: Iterable[tuple[PluginSource, object]]) -> list[InstalledExte
     """Return the extensions, each after those in its ``requires`` and ``after``, else by name.
 
     Raises ``PluginError``: when an extension is malformed, needs another version of the service or has the name of
-    another one. Also when one in ``requires`` is missing, or when the order has a cycle. A missing extension in
-    ``after`` is ignored.
+    another one, and when the order has a cycle. A missing extension is ignored here: one that is off needs none.
     """
     known: dict[str, InstalledExtension] = {}
     for source, declared in found:
@@ -54,14 +53,13 @@ def in_order(found: Iterable[tuple[PluginSource, object]]) -> list[InstalledExte
             raise source.error(f"is a second extension {first.declared.name}, beside that of {first.source}")
     ordered: dict[str, InstalledExtension] = {}
     waiting = sorted(known)
-    needed = {name: {*one.declared.requires, *(known.keys() & {*one.declared.after})} for name, one in known.items()}
+    needed = {name: known.keys() & {*one.declared.requires, *one.declared.after} for name, one in known.items()}
     while waiting:
         ready = [name for name in waiting if ordered.keys() >= needed[name]]
         if not ready:
             stuck = known[waiting[0]]
-            lacking = sorted(needed[stuck.declared.name] - ordered.keys())
-            fix = f"Install the extension {lacking[0]}, or name {stuck.source.name} in plugins.disabled."
-            raise stuck.source.error(f"requires the extension {', '.join(lacking)}", fix=fix)
+            cycle = f"requires the extension {min(needed[stuck.declared.name] - ordered.keys())}, which requires it"
+            raise stuck.source.error(cycle, fix=f"Name {stuck.source.name} in plugins.disabled.")
         ordered |= {name: known[name] for name in ready}
         waiting = [name for name in waiting if name not in ordered]
     return list(ordered.values())
@@ -168,8 +166,9 @@ def choose_extensions(
         if is_on:
             on[name] = one
         if is_on and (lacking := sorted(set(one.declared.requires) - on.keys())):
-            what = f"The extension {name} requires the extension {lacking[0]}, which is off."
-            fix = f"Enable it: identity extensions enable {lacking[0]}; or disable {name}."
+            state, verb = ("off", "Enable") if lacking[0] in reasons else ("not installed", "Install and enable")
+            what = f"The extension {name} requires the extension {lacking[0]}, which is {state}."
+            fix = f"{verb} it: identity extensions enable {lacking[0]}; or disable {name}."
             raise SettingsError(what, "extensions.enabled", fix)
     return ChosenExtensions(tuple(on.values()), tuple(one for one in installed if one.declared.name not in on), reasons)
 

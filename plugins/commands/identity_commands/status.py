@@ -30,7 +30,6 @@ def command(url: str, api_key: str | None) -> None:
 def _text(found: Mapping[str, Any]) -> str:
     lines = [f"{found['url']}: {found.get('status', 'no answer to /ready')}"]
     lines.append(f"version {found['version']} (build {found['build']}, interface {found['interface']})")
-    if "extensions" in found:
-        lines.append(f"extensions: {', '.join(found['extensions']) or 'none'}")
+    lines.append(f"extensions: {found.get('extensions') or 'none'}")
     states = {**found.get("dependencies", {}), **{name: one["state"] for name, one in found.get("plugins", {}).items()}}
     return "\n".join([*lines, *(f"  {name}: {state}" for name, state in states.items())])

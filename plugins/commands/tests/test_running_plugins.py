@@ -89,7 +89,7 @@ def test_status_shows_version_and_readiness(
     url: str, capsys: pytest.CaptureFixture[str], status: int, state: str
 ) -> None:
     Service.status, Service.body = status, {"status": state, "dependencies": {"ledger": "ok"}, "plugins": PLUGINS}
-    Service.body |= {"version": "1.1.0", "build": "31", "interface": "1.0.0", "extensions": ["oauth", "ui"]}
+    Service.body |= {"version": "1.1.0", "build": "31", "interface": "1.0.0", "extensions": "oauth, ui"}
     with contextlib.suppress(SystemExit):
         show_status(["--url", url], standalone_mode=False)
     shown = capsys.readouterr()

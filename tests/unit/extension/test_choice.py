@@ -78,6 +78,19 @@ def test_extension_without_its_requirement_stops_the_startup() -> None:
         chosen(enabled=("c",))
 
 
+@pytest.mark.parametrize("default", [True, False])
+def test_missing_requirement_stops_only_an_extension_that_is_on(default: bool) -> None:
+    installed = in_order([toy("a", requires=("z",), default=default)])
+    if not default:
+        assert [one.declared.name for one in choose_extensions(installed, Settings(), ()).off] == ["a"]
+        return
+    with pytest.raises(
+        SettingsError, match="The extension a requires the extension z, which is not installed"
+    ) as refused:
+        choose_extensions(installed, Settings(), ())
+    assert refused.value.fix == "Install and enable it: identity extensions enable z; or disable a."
+
+
 def test_name_cannot_be_enabled_and_disabled() -> None:
     with pytest.raises(SettingsError, match="vcalm is both enabled and disabled"):
         load(environment={"IDENTITY_EXTENSIONS_ENABLED": "vcalm", "IDENTITY_EXTENSIONS_DISABLED": "vcalm"})

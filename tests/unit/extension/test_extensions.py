@@ -61,7 +61,6 @@ def test_extension_is_opened_after_an_optional_one() -> None:
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        ([toy("a", requires=("z",))], "plugin a .*: requires the extension z"),
         ([toy("a", requires=("b",)), toy("b", requires=("a",))], "plugin a .*: requires the extension b"),
         ([toy("a", after=("b",)), toy("b", requires=("a",))], "plugin a .*: requires the extension b"),
         ([toy("a"), (source("b"), toy("a")[1])], "plugin b .*: is a second extension a, beside that of plugin a"),
