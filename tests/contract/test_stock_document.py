@@ -23,7 +23,13 @@ DOCUMENT = load_document()
 VALUE = DOCUMENT.value
 JSON = ("content-type", "application/json")
 AUTHENTIC = ("x-api-key", KEY)
-SAMPLES = {"did": "did:ids:abc", "date-time": "2030-01-01T00:00:00Z", "integer": 1, "boolean": "true"}
+SAMPLES = {
+    "bodyHash": "A" * 43,
+    "did": "did:ids:abc",
+    "date-time": "2030-01-01T00:00:00Z",
+    "integer": 1,
+    "boolean": "true",
+}
 
 
 def find(part: Any) -> Any:
