@@ -105,7 +105,7 @@ def test_the_issuers_key_from_wherever(remote: Commands, server: LocalServer, he
     )
 
 
-def test_what_could_not_be_checked_is_not_called_wrong(remote: Commands, stored_proof: Made) -> None:
+def test_unchecked_part_is_not_reported_as_wrong(remote: Commands, stored_proof: Made) -> None:
     unreachable = remote.refused(
         "proof", "verify", stored_proof.file, "--resolve", "http://127.0.0.1:1", *LESS, status=2
     )

@@ -164,7 +164,7 @@ class AnswerVerifierRequest(Struct, frozen=True):
             raise InvalidRequest("The request has been answered, or has expired. Ask the verifier for another one.")
         run, body = self.requests.kernel.operations["verifyProof"], plain(wish) | found.question
         caller = await self.requests.verifier_of(found.caller)
-        # A stranger's text is checked as a stranger's: it takes no worker of the verifier, and leaves no row in its history.
+        # An unauthenticated client's proof takes no worker of the verifier and adds no row to its history.
         result: Mapping[str, Any] = await call_operation(run, request, None, body)
         if result["errors"] != [_OF_ANOTHER]:
             return {**result, "errors": [one for one in result["errors"] if one != _OF_ANOTHER]}
