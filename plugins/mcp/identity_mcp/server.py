@@ -43,9 +43,8 @@ from identity_core.errors import CODES, IdentityError
 from identity_mcp.agent import Agent, NotSetUp
 from identity_mcp.draining import DrainedInput, NotedOutput, Unanswered
 from identity_mcp.neutral import neutral
-from identity_mcp.schemas import Json
 from identity_mcp.service import Refused, Service
-from identity_mcp.tools import PROOF_URI, TOOLS
+from identity_mcp.tools import PROOF_URI, TOOLS, Json
 
 INSTRUCTIONS: Final = (
     "Delegated proofs: ask list_delegations what a holder allows, check_delegation whether a request would pass, then request_proof. "

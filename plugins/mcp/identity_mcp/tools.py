@@ -1,19 +1,20 @@
-"""The eight tools: what each is called, may be sent, and does at the service. None changes a DID, issues or revokes anything."""
+"""The eight tools, which ``tools.json`` declares with their JSON Schemas (2020-12). None changes a DID, issues or revokes anything."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from importlib.resources import files
+from typing import Any, Final
 from urllib.parse import quote
 
+import orjson
 from jsonschema_rs import Draft202012Validator
 from mcp.types import Tool, ToolAnnotations
 from msgspec import Struct
 
-from identity_mcp import schemas
-from identity_mcp.schemas import Json
 from identity_mcp.service import Refused, Service
 
+Json = dict[str, Any]
 PROOF_URI: Final = "identity://proofs/"
 
 
@@ -105,99 +106,36 @@ class AgentTool(Struct, frozen=True):
         return await self.run(service, dict(given))
 
 
-def _tool(
-    run: Callable[[Service, Json], Awaitable[Json]],
-    title: str,
-    description: str,
-    given: Json,
-    gives: Json,
-    *,
-    reads: bool = True,
-    repeats: bool = True,
-    open_world: bool = False,
-) -> AgentTool:
+def _expanded(node: Any) -> Any:
+    """Return a schema with each reference replaced by its definition, because many models do not follow references."""
+    if isinstance(node, list):
+        return [_expanded(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    own = {name: _expanded(value) for name, value in node.items() if name != "$ref"}
+    definition = node.get("$ref", "").removeprefix("#/definitions/")
+    return _expanded(_DECLARED["definitions"][definition]) | own if definition else own
+
+
+def _tool(declared: Json) -> AgentTool:
     hints = ToolAnnotations(
-        read_only_hint=reads, destructive_hint=False, idempotent_hint=repeats, open_world_hint=open_world
+        read_only_hint=declared["readOnly"],
+        destructive_hint=False,
+        idempotent_hint=declared["idempotent"],
+        open_world_hint=declared["openWorld"],
     )
-    tool = Tool(
-        name=run.__name__,
-        title=title,
-        description=description,
-        input_schema=given,
-        output_schema=gives,
-        annotations=hints,
-    )
-    return AgentTool(tool, Draft202012Validator(given), run)
+    given, gives = _expanded(declared["input"]), _expanded(declared["output"])
+    texts = {name: declared[name] for name in ("name", "title", "description")}
+    tool = Tool(**texts, input_schema=given, output_schema=gives, annotations=hints)
+    return AgentTool(tool, Draft202012Validator(given), _RUN[tool.name])
 
 
-TOOLS: Final = {
-    one.tool.name: one
-    for one in (
-        _tool(
-            resolve_did,
-            "Resolve a DID",
-            "The DID document of a DID, of now, of a version or of a time.",
-            schemas.RESOLVE_IN,
-            schemas.RESOLVE_OUT,
-            open_world=True,
-        ),
-        _tool(
-            check_delegation,
-            "Check a request for a proof",
-            "What would refuse a request for a proof. Spends nothing, and does not say whether the predicate holds.",
-            schemas.CHECK_IN,
-            schemas.CHECK_OUT,
-        ),
-        _tool(
-            list_delegations,
-            "List delegations",
-            "What holders have delegated to this agent.",
-            schemas.LIST_IN,
-            schemas.LIST_OUT,
-        ),
-        _tool(
-            request_proof,
-            "Request a proof",
-            "Proves that a predicate holds of a holder's credential, without showing the attribute. Takes an IBCT that the holder has "
-            "signed for this agent and this predicate; it works once, and the identical request gets the identical answer. Without one "
-            "the holder is asked where the service has pages: give her consentUrl, and call again with the same arguments and "
-            "consentId.",
-            schemas.REQUEST_IN,
-            schemas.REQUEST_OUT,
-            reads=False,
-        ),
-        _tool(
-            request_presentation,
-            "Request a presentation",
-            "Proves several predicates over one credential (credentialId, predicates), or over several (credentials, which needs an IBCT), "
-            "in one proof. Everything else is as for request_proof.",
-            schemas.PRESENT_IN,
-            schemas.REQUEST_OUT,
-            reads=False,
-        ),
-        _tool(
-            verify_proof,
-            "Verify a proof",
-            "The verdict on a proof: valid, if it is what you expect and expect has predicate, challenge, domain and issuerDid; unbound, "
-            "if it is genuine but one of these is missing, so that it could be a replay; invalid.",
-            schemas.VERIFY_IN,
-            schemas.VERIFY_OUT,
-        ),
-        _tool(
-            get_proof,
-            "Get a proof",
-            "A stored proof of this agent, with its anchor.",
-            schemas.GET_IN,
-            schemas.GET_OUT,
-        ),
-        _tool(
-            create_challenge,
-            "Create a challenge",
-            "A challenge to give to a holder who shall prove something to you.",
-            schemas.CHALLENGE_IN,
-            schemas.CHALLENGE_OUT,
-            reads=False,
-            repeats=False,
-        ),
+_DECLARED: Final[Json] = orjson.loads(files(__package__).joinpath("tools.json").read_bytes())
+_RUN: Final = {
+    run.__name__: run
+    for run in (
+        *(resolve_did, check_delegation, list_delegations, request_proof),
+        *(request_presentation, verify_proof, get_proof, create_challenge),
     )
 }
+TOOLS: Final = {one["name"]: _tool(one) for one in _DECLARED["tools"]}
