@@ -25,6 +25,7 @@ PURPOSES = {
             "revokeDelegation",
             "deleteDelegation",
             "suspendDelegation",
+            "suspendDelegations",
             "resumeDelegation",
             "revokeIbct",
             "answerConsentRequest",

@@ -195,6 +195,7 @@ Feature: What no client can cause is answered in the same shape
       | resetDisclosures          |
       | setLabel                  |
       | deleteLabel               |
+      | suspendDelegations        |
       | rotateHolderSecret        |
       | createVerifierChallenge   |
       | verifyVcalmCredential     |

@@ -25,6 +25,7 @@ Feature: Quota of writes
       | revokeDelegation        |
       | deleteDelegation        |
       | suspendDelegation       |
+      | suspendDelegations      |
       | resumeDelegation        |
       | revokeIbct              |
       | generateDelegatedProof  |

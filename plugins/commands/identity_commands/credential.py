@@ -106,6 +106,12 @@ def _record(body: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _counts(body: dict[str, Any]) -> str:
+    names = {"valid": "valid", "suspended": "suspended", "revoked": "revoked", "endingIn30Days": "end in 30 days"}
+    rows = (", ".join(f"{one[name]} {text}" for name, text in names.items()) for one in body["items"])
+    return "\n".join(f"{one['schemaId']}  {row}" for one, row in zip(body["items"], rows, strict=True)) or "none"
+
+
 def _verdict(body: dict[str, Any]) -> str:
     lines = ["verified" if body["verified"] else "NOT verified"]
     for check in body["checks"]:
@@ -179,6 +185,13 @@ add(
     *page_options,
     text=page("{id}  {status:9}  {schemaId}"),
     columns={"ID": "{id}", "STATUS": "{status}", "SCHEMA": "{schemaId}"},
+)
+add(
+    "stats",
+    "getCredentialStats",
+    "Count the credentials of an issuer by schema and state.",
+    did_option("--issuer", "issuerDid", "The issuer.", required=True),
+    text=_counts,
 )
 for name, purpose, value, says in (
     ("revoke", "revocation", True, "Revoke a credential, for good."),

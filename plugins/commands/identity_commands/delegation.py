@@ -128,3 +128,13 @@ for name, operation_id, says in (
     ("resume", "resumeDelegation", "Resume a delegation that was suspended, by hand or by the limit of refusals."),
 ):
     add(name, operation_id, says, _DELEGATION, text=_record)
+add(
+    "suspend-all",
+    "suspendDelegations",
+    "Suspend every active delegation of yours, or with --agent those to one agent.",
+    did_option("--agent", "agentDid", "Only the delegations to this agent."),
+    body=lambda _, *, agentDid: {"all": True} if agentDid is None else {"agentDid": agentDid},
+    text=lambda body: (
+        "\n".join([*body["suspended"], *(f"{one['id']}  {one['code']}" for one in body["failed"])]) or "none"
+    ),
+)

@@ -16,6 +16,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @400:AUTH_AMBIGUOUS
   Scenario Outline: Two different credentials are refused
@@ -32,6 +34,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @401:AUTH_REQUIRED
   Scenario Outline: An operation that needs a credential says so
@@ -48,6 +52,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @401:AUTH_FAILED
   Scenario Outline: A forged authorization is refused
@@ -64,6 +70,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @403:FORBIDDEN
   Scenario Outline: A key that may do something else
@@ -77,6 +85,8 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @404:DID_NOT_FOUND
   Scenario Outline: A signature of an unregistered DID
@@ -92,6 +102,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @405:METHOD_NOT_ALLOWED
   Scenario Outline: A method that the path does not have is refused
@@ -109,6 +121,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @410:DID_DEACTIVATED
   Scenario Outline: A signature of a DID that is deactivated
@@ -124,6 +138,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @429:RATE_LIMITED
   Scenario Outline: An empty bucket says when to come again
@@ -141,6 +157,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @431:HEADERS_TOO_LARGE
   Scenario Outline: Headers that are too large are refused
@@ -157,6 +175,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @500:INTERNAL_ERROR
   Scenario Outline: A fault of ours has a request id and no details
@@ -174,6 +194,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @503:OVERLOADED
   Scenario Outline: More requests than the server takes on are turned away
@@ -191,6 +213,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @503:PLUGIN_UNAVAILABLE
   Scenario Outline: A plugin that raises costs its own requests
@@ -205,6 +229,8 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @504:PLUGIN_TIMEOUT
   Scenario Outline: A plugin that hangs is given up at its deadline
@@ -219,6 +245,8 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
@@ -235,6 +263,8 @@ Feature: Records are read as everything else
       | listLabels              |
       | setLabel                |
       | deleteLabel             |
+      | suspendDelegations      |
+      | getCredentialStats      |
 
   @400:INVALID_REQUEST
   Scenario Outline: A question that is none
@@ -250,16 +280,26 @@ Feature: Records are read as everything else
       | getVerificationStats    | to=2026-01-01  |
 
   @413:PAYLOAD_TOO_LARGE
-  Scenario: A body of a megabyte is refused
-    Given a good request for setLabel
+  Scenario Outline: A body of a megabyte is refused
+    Given a good request for <operation>
     When it is sent with a body of a megabyte
     Then the answer is 413 PAYLOAD_TOO_LARGE
 
+    Examples:
+      | operation          |
+      | setLabel           |
+      | suspendDelegations |
+
   @415:UNSUPPORTED_MEDIA_TYPE
-  Scenario: A body that is no JSON is refused
-    Given a good request for setLabel
+  Scenario Outline: A body that is no JSON is refused
+    Given a good request for <operation>
     When it is sent as plain text
     Then the answer is 415 UNSUPPORTED_MEDIA_TYPE
+
+    Examples:
+      | operation          |
+      | setLabel           |
+      | suspendDelegations |
 
   @400:INVALID_DID
   Scenario Outline: A nickname is for a DID

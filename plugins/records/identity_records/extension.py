@@ -17,12 +17,16 @@ from identity_core.ports.activity import EventSink
 from identity_core.ports.retention import RetentionRule
 from identity_core.store import Store
 from identity_core.use_cases.credentials.read import CredentialAccess
+from identity_core.use_cases.delegations.change import SuspendDelegation
+from identity_core.use_cases.delegations.read import DelegationAccess
 from identity_core.use_cases.record import Record
 from identity_records.audit import AuditLines, audit_of
 from identity_records.handlers import RecordsHandlers
 from identity_records.labels import DeleteLabel, ListLabels, SetLabel, StoredLabels
 from identity_records.store import ActivityRows, StoredTimeline, StoredVerifications
 from identity_records.use_cases.audit import CheckAuditChain, CutAuditLog, FollowAuditChain, ListAuditLines
+from identity_records.use_cases.credentials import GetCredentialStats, StoredCredentialCounts
+from identity_records.use_cases.delegations import SuspendDelegations
 from identity_records.use_cases.disclosures import ResetDisclosures
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
@@ -76,6 +80,10 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
         SetLabel(labels, record, clock),
         DeleteLabel(labels, record, clock),
         ResetDisclosures(kernel.need(CredentialAccess), store.credentials, record, clock),
+        SuspendDelegations(
+            store.delegations, SuspendDelegation(DelegationAccess(store.delegations), record, clock), clock
+        ),
+        GetCredentialStats(StoredCredentialCounts(store.database), clock),
     )
     chain = FollowAuditChain(audit)
     cutter = None if days is None else CutAuditLog(audit, timedelta(days=days), clock, clock.monotonic)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from identity_verification.domain.checks import verdict_of
 from msgspec import Struct
 
-from identity_codec.times import printed
+from identity_codec.times import printed, printed_or_none
 from identity_core.api.authors import sees_keys
+from identity_core.api.credentials import LIST_SECONDS
 from identity_core.api.decode import ROW_ID, page_of, position
 from identity_core.api.proofs import anchor
 from identity_core.api.request import NO_STORE, Answer, Request
@@ -15,6 +18,8 @@ from identity_records import wire
 from identity_records.labels import DeleteLabel, ListLabels, NamedDid, SetLabel
 from identity_records.store import TimelineRow, VerificationRow
 from identity_records.use_cases.audit import ListAuditLines
+from identity_records.use_cases.credentials import GetCredentialStats
+from identity_records.use_cases.delegations import SuspendDelegations
 from identity_records.use_cases.disclosures import ResetDisclosures
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
@@ -22,7 +27,7 @@ from identity_records.use_cases.verifications import GetVerificationStats, ListV
 
 class RecordsHandlers(Struct, frozen=True):
     """listAuditLines, getDashboardTimeline, listVerificationHistory, getVerificationStats, listLabels, setLabel, deleteLabel,
-    resetDisclosures."""
+    resetDisclosures, suspendDelegations, getCredentialStats."""
 
     lines: ListAuditLines
     timeline: GetDashboardTimeline
@@ -32,6 +37,8 @@ class RecordsHandlers(Struct, frozen=True):
     label: SetLabel
     unlabel: DeleteLabel
     reset: ResetDisclosures
+    suspend: SuspendDelegations
+    credentials: GetCredentialStats
 
     async def list_audit_lines(self, request: Request) -> Answer:
         query: wire.ListAuditLinesQuery = request.query
@@ -86,6 +93,27 @@ class RecordsHandlers(Struct, frozen=True):
             credential_id=credential.id, holder_did=str(credential.holder), reset_at=printed(at)
         )
         return Answer(200, body, headers=[NO_STORE])
+
+    async def suspend_delegations(self, request: Request) -> Answer:
+        suspended, failed = await self.suspend(request.body, request.context)
+        refused = tuple(wire.RefusedSuspension(id=id, code=code) for id, code in failed)
+        return Answer(200, wire.SuspendedDelegations(suspended=tuple(suspended), failed=refused), headers=[NO_STORE])
+
+    async def get_credential_stats(self, request: Request) -> Answer:
+        found, changed_at = await self.credentials(request.query, request.authenticated)
+        known_at = None if changed_at is None else printed(changed_at + timedelta(seconds=LIST_SECONDS))
+        lists = wire.StatusListTimes(published_at=printed_or_none(changed_at), next_at=known_at)
+        items = tuple(
+            wire.SchemaCounts(
+                schema_id=schema_id,
+                valid=one.valid,
+                suspended=one.suspended,
+                revoked=one.revoked,
+                ending_in30_days=one.ending,
+            )
+            for schema_id, one in found.items()
+        )
+        return Answer(200, wire.CredentialStats(items=items, status_list=lists), headers=[NO_STORE])
 
 
 def _label(named: NamedDid) -> wire.Label:

@@ -17,10 +17,17 @@ class AuditLog(Struct, frozen=True, kw_only=True):
     items: tuple[AuditLine, ...]
     next_after: int
 
+class CredentialStats(Struct, frozen=True, kw_only=True):
+    items: tuple[SchemaCounts, ...]
+    status_list: StatusListTimes
+
 class DisclosuresReset(Struct, frozen=True, kw_only=True):
     credential_id: str
     holder_did: str
     reset_at: str
+
+class GetCredentialStatsQuery(Struct, frozen=True, kw_only=True):
+    issuer_did: str
 
 class GetDashboardTimelineQuery(Struct, frozen=True, kw_only=True):
     after: str | None = None
@@ -61,11 +68,34 @@ class ReasonCount(Struct, frozen=True, kw_only=True):
     code: str
     count: int
 
+class RefusedSuspension(Struct, frozen=True, kw_only=True):
+    id: str
+    code: str
+
 class ResetDisclosuresRequest(Struct, frozen=True, kw_only=True):
     credential_id: str
 
+class SchemaCounts(Struct, frozen=True, kw_only=True):
+    schema_id: str
+    valid: int
+    suspended: int
+    revoked: int
+    ending_in30_days: int
+
 class SetLabelRequest(Struct, frozen=True, kw_only=True):
     label: str
+
+class StatusListTimes(Struct, frozen=True, kw_only=True):
+    published_at: str | None
+    next_at: str | None
+
+class SuspendDelegationsRequest(Struct, frozen=True, kw_only=True):
+    agent_did: str | UnsetType = UNSET
+    all: bool | UnsetType = UNSET
+
+class SuspendedDelegations(Struct, frozen=True, kw_only=True):
+    suspended: tuple[str, ...]
+    failed: tuple[RefusedSuspension, ...]
 
 class Timeline(Struct, frozen=True, kw_only=True):
     items: tuple[TimelineItem, ...]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from identity_records.handlers import RecordsHandlers
-from identity_records.wire import GetDashboardTimelineQuery
+from identity_records.wire import GetDashboardTimelineQuery, SuspendDelegationsRequest
 from identity_verification.handlers import VerificationHandlers
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.request import Answer, Handler, Request
-from identity_core.errors import IdentityError, ProofNotFound
+from identity_core.errors import Conflict, ProofNotFound
 from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
 from identity_ui.consent import ConsentPages
 from identity_ui.names import Names, title_of, titles_of
@@ -30,12 +30,12 @@ LATEST: Final = 8
 """Rows of the timeline on the page Home."""
 
 STOPS: Final = 200
-"""Delegations that a page reads, and of a status that a stop suspends at once."""
+"""Delegations that a page reads."""
 
 MAX_ID: Final = 256
 """Characters of the id of a proof, as the document has it."""
 
-STOPPABLE: Final[tuple[Literal["active", "scheduled"], ...]] = ("active", "scheduled")
+STOPPABLE: Final = ("active", "scheduled")
 ENDED: Final = ("expired", "revoked")
 PLACES: Final = (
     "home",
@@ -143,24 +143,18 @@ class HolderPages(Struct, frozen=True):
     async def stop(self, request: Request, session: Session) -> Answer:
         """Suspend one delegation of hers, or all that are active or scheduled. A refusal of one does not keep the others from it."""
         self.sessions.require_change(request)
-        ids = [request.body.get("id", "")]
+        caller, stopped, failed = session.caller, [request.body.get("id", "")], []
         if request.body.get("all"):
-            listed = [
-                await self._delegations(request, session, holder_did=session.target, status=one) for one in STOPPABLE
-            ]
-            ids = [one["id"] for found in listed for one in found["items"]]
-        stopped, refusals = list[str](), list[IdentityError]()
-        for each in ids:
-            try:
-                handler, path = self.delegations.suspend_delegation, {"delegationId": each}
-                await ask(handler, "suspendDelegation", request, path=path, caller=session.caller)
-                stopped.append(each)
-            except IdentityError as error:
-                refusals.append(error)
+            handler, body = self.records.suspend_delegations, SuspendDelegationsRequest(all=True)
+            found = await ask(handler, "suspendDelegations", request, body=body, caller=caller)
+            stopped, failed = found["suspended"], found["failed"]
+        else:
+            one, path = self.delegations.suspend_delegation, {"delegationId": stopped[0]}
+            await ask(one, "suspendDelegation", request, path=path, caller=caller)
         if stopped:
             await self.sessions.record_stop(session, request, stopped)
-        if refusals:
-            raise refusals[0]
+        if failed:
+            raise Conflict("Not every delegation could be stopped.", details={"delegations": failed})
         return redirect("/ui/agents")
 
     async def credential_list(self, request: Request, session: Session) -> Answer:

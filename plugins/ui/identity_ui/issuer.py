@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from identity_records.wire import GetCredentialStatsQuery
 from msgspec import Struct
 
 from identity_core.api.request import Answer, Request
@@ -49,6 +50,10 @@ class IssuerPages(Struct, frozen=True):
         types = await self._types(request, session)
         schemas = [*types_of(found), *(one["id"] for one in types)]
         values = {"shown": shown, "types": types, "chosen": query, "cursor": found["nextCursor"]}
+        handler, wanted = self.holder.records.get_credential_stats, GetCredentialStatsQuery(issuer_did=session.target)
+        counts = (await ask(handler, "getCredentialStats", request, query=wanted, caller=session.caller))["items"]
+        members = ("valid", "suspended", "revoked", "endingIn30Days")
+        values["counts"] = {name: sum(one[name] for one in counts) for name in members}
         return await self.holder.page("issued.html", request, session, schemas, **values)
 
     async def _types(self, request: Request, session: Session) -> list[Mapping[str, Any]]:
