@@ -466,6 +466,7 @@ class ListDidHistoryQuery(Struct, frozen=True, kw_only=True):
 
 class ListDidsQuery(Struct, frozen=True, kw_only=True):
     limit: int = 50
+    all: bool = False
     cursor: str | None = None
 
 class NewServiceEndpoint(Struct, frozen=True, kw_only=True):

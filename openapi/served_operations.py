@@ -39,6 +39,7 @@ def _read(document: Mapping[str, Any], method: str, path: str, operation: Mappin
         keyed=not schemes.isdisjoint({"ApiKeyAuth", "BearerAuth"}),
         scheme=next((name for scheme, name in _SIGNED.items() if scheme in schemes), None),
         purpose=operation.get("x-challenge-purpose"),
+        summary=operation["summary"],
     )
 
 

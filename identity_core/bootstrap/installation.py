@@ -248,14 +248,10 @@ def require_database(settings: Settings) -> None:
         look = look_at(settings.database_url, settings.data_dir)
     except DatabaseUnavailable as error:
         reason = " ".join(error.reason.split())[:REASON_CHARACTERS]
-        what = f"The PostgreSQL server at {_hosts(settings.database_url)} cannot be used: {reason}"
+        what = f"The PostgreSQL server at {shown_hosts(settings.database_url) or 'the local socket'} cannot be used: {reason}"
         fix = "Start it, or put database_url right; what is stored there is untouched."
         raise StartError(what, f"{settings.origin('database_url')} (database_url)", fix) from error
     look.end()
-
-
-def _hosts(url: str) -> str:
-    return shown_hosts(url) or "the local socket"
 
 
 class Application:

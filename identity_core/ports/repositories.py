@@ -100,8 +100,8 @@ class DocumentIndex(Protocol):
     async def pass_over(self, sequence: int) -> None:
         """Move the cursor at least to ``sequence``: the missing entries before it cannot be folded and will not be indexed."""
 
-    async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
-        """Return the heads of the DIDs after ``after`` that ``owner`` created, in order of DID."""
+    async def owned(self, owner: str | None, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
+        """Return the heads of the DIDs after ``after`` that ``owner`` created, in order of DID. None is any owner."""
 
     async def events(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
         """Return the recorded versions after ``after``, in order of ledger sequence."""

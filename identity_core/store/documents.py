@@ -55,10 +55,10 @@ _HEAD = f"{SELECT} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
 _VERSION = f"{SELECT} WHERE did = :did AND version_id = :version_id"
 _ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY version_id LIMIT :limit"
 _DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
-_OWNED = f"{SELECT} WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit"
-_OWNED_HEADS = f"""
+_FIRSTS = "WHERE {} AND did > :after ORDER BY did LIMIT :limit"
+_HEADS = f"""
 {SELECT} AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
-AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit)
+AND did IN (SELECT did FROM did_versions {_FIRSTS})
 """  # noqa: S608 - made of constants
 _CLAIM = "UPDATE did_versions SET owner = :owner, mac = :mac WHERE did = :did AND version_id = 1 AND owner IS NULL"
 _RENEW = "UPDATE did_versions SET state = :state, mac = :mac WHERE did = :did AND version_id = :version_id"
@@ -132,15 +132,17 @@ class Documents(Repository):
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         return [version_of(self._ours(row, decides=True)) for row in await self._page(did, after, limit, descending)]
 
-    async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
+    async def owned(self, owner: str | None, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
         found: list[IndexedVersion] = []
         last: object = after or ""
+        wanted_rows = "version_id = 1" if owner is None else "owner = :owner"
+        firsts_of, heads_of = f"{SELECT} {_FIRSTS}".format(wanted_rows), _HEADS.format(wanted_rows)
         while len(found) < limit:
             wanted = limit - len(found)
             parameters = {"owner": owner, "after": last, "limit": wanted}
-            firsts = await self._rows(_OWNED, parameters)
+            firsts = await self._rows(firsts_of, parameters)
             # The list omits a DID whose first row or head is not ours.
-            heads = {row[0]: row for row in await self._rows(_OWNED_HEADS, parameters) if self._is_ours(row)}
+            heads = {row[0]: row for row in await self._rows(heads_of, parameters) if self._is_ours(row)}
             found += [version_of(heads[row[0]]) for row in firsts if self._is_ours(row) and row[0] in heads]
             if len(firsts) < wanted:
                 break

@@ -97,7 +97,55 @@ def lists(world: World) -> None:
     world.call("listDids", headers=world.key_header(), limit=1, cursor=first.parsed.next_cursor)
 
 
+@given(parsers.parse("{name:w} creates a DID with it"))
+def creates_with_own_key(world: World, name: str) -> None:
+    wish = world.model("CreateDidRequest", {"method": "ids"})
+    made = world.call("createDid", headers={"X-API-Key": world.notes[name][0]}, body=wish)
+    assert made.status_code == 201, made.content
+    world.notes["own DID"] = made.parsed.did
+
+
+def _list_all(world: World, key: dict[str, str], **query: Any) -> None:
+    """Read every page, and note the DIDs."""
+    found, cursor = set[str](), {}
+    for _ in range(100):
+        answer = world.call("listDids", headers=key, limit=200, **query, **cursor)
+        if answer.status_code != 200:
+            return
+        found |= {one.did for one in answer.parsed.items}
+        if answer.parsed.next_cursor is None:
+            break
+        cursor = {"cursor": answer.parsed.next_cursor}
+    world.notes["listed"] = found
+
+
+@when("the operator lists all DIDs")
+def lists_all(world: World) -> None:
+    _list_all(world, world.key_header(), all_=True)
+
+
+@when("the operator lists its own DIDs")
+def lists_own(world: World) -> None:
+    _list_all(world, world.key_header())
+
+
+@when(parsers.parse("{name:w} lists all DIDs with it"))
+def lists_all_with_own_key(world: World, name: str) -> None:
+    _list_all(world, {"X-API-Key": world.notes[name][0]}, all_=True)
+
+
 # Then
+
+
+@then(parsers.parse("the DID of {name:w} is in the list"))
+def is_listed(world: World, name: str) -> None:
+    assert world.notes["own DID"] in world.notes["listed"]
+
+
+@then(parsers.parse("the DID of {name:w} is not in the list"))
+def is_not_listed(world: World, name: str) -> None:
+    assert world.notes["listed"]
+    assert world.notes["own DID"] not in world.notes["listed"]
 
 
 @then("the answer holds one private key for each of authentication, keyAgreement, assertionMethod and recovery")

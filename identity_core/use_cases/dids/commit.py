@@ -69,18 +69,9 @@ TICK = timedelta(microseconds=1)
 SECOND = timedelta(seconds=1)
 
 
-class DidLocks(Struct):
-    """A lock for each DID that is being written in this process, dropped when no task holds it or waits for it."""
-
-    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
-
-    def get_lock(self, did: str) -> asyncio.Lock:
-        """Return the DID's lock; writers of one DID queue in order of arrival."""
-        return self._locks.setdefault(did, asyncio.Lock())
-
-
 class DidWriter(Struct, frozen=True):
-    """The writer of DID changes."""
+    """The writer of DID changes. ``locks``: one for each DID that is being written in this process, dropped when no task holds it or waits
+    for it; writers of one DID queue in order of arrival."""
 
     reader: DidReader
     methods: Mapping[str, DidMethod]
@@ -89,7 +80,7 @@ class DidWriter(Struct, frozen=True):
     signer: LogSigner
     clock: Clock
     writes_per_hour: int | None
-    locks: DidLocks = field(default_factory=DidLocks)
+    locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def commit(
         self, did: Did, change: Change, context: RequestContext, *, if_match: int | None = None
@@ -100,7 +91,7 @@ class DidWriter(Struct, frozen=True):
         after sixteen lost races. Raises ``AuthFailed``: when a former key has no recorded change. Raises ``LedgerUnavailable``.
         """
         method = self._mutable(did)
-        async with self.locks.get_lock(str(did)):
+        async with self.locks.setdefault(str(did), asyncio.Lock()):
             await self._require_current_key(context)
             if (version := await self.resumed(context)) is not None:
                 return version

@@ -18,7 +18,7 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.inputs import optional_time
-from identity_core.errors import DidNotFound, InvalidRequest, LedgerUnavailable
+from identity_core.errors import DidNotFound, Forbidden, InvalidRequest, LedgerUnavailable
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import CurrentVersion, DidReader, in_use
@@ -140,13 +140,16 @@ def parse_version_query(query: ResolveDidQuery) -> tuple[int | None, datetime | 
 
 class ListDids(Struct, frozen=True):
     """Use case listDids: heads in order of DID, one more than the limit if there is one. Raises ``Forbidden``: when the caller is not an
-    API key, or the key does not have the scope."""
+    API key, or the key does not have the scope, or with ``all`` is not an admin key."""
 
     index: DocumentIndex
 
     async def __call__(self, query: ListDidsQuery, caller: Caller, *, after: str | None) -> Sequence[IndexedVersion]:
         caller.require_key("dids:list")
-        return await self.index.owned(caller.identity, after=after, limit=query.limit + 1)
+        key = caller.api_key
+        if query.all and (key is None or key.scopes is not None or key.allowed_targets is not None):
+            raise Forbidden("Only an admin key without an allowlist lists all DIDs.")
+        return await self.index.owned(None if query.all else caller.identity, after=after, limit=query.limit + 1)
 
 
 class HistoryPage(Struct, frozen=True):

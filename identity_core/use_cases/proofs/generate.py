@@ -178,7 +178,7 @@ class GenerateDelegatedProof(Struct, frozen=True, kw_only=True):
 
         def holds(sealed: Sequence[bytes]) -> bool:
             # The values for the prover; if the transaction is repeated, those of the last run.
-            witnesses[:] = attempt.prepared.open_boxes(sealed)
+            witnesses[:] = map(attempt.prepared.seal.open, attempt.prepared.credentials, sealed)
             return attempt.prepared.holds(witnesses)
 
         lease = await self.invocations.consume(attempt.invocation, spending, holds, self.clock.now())

@@ -158,10 +158,6 @@ class PreparedProof(Struct, frozen=True):
     plan: ProofPlan
     seal: CredentialSeal
 
-    def open_boxes(self, sealed: Sequence[bytes]) -> list[Witness]:
-        """Return the contents of the boxes of the credentials. Raises ``InternalError``: when a box belongs to another credential."""
-        return [self.seal.open(*pair) for pair in zip(self.credentials, sealed, strict=True)]
-
     def holds(self, witnesses: Sequence[Witness]) -> bool:
         """Return whether the values of the credentials satisfy all predicates."""
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 class ServedOperation(Struct, frozen=True):
     """The place of an operation, the places of its parameters, the media types of its answers (``forms``, the usual one
     first), whether it takes an Idempotency-Key (``idempotent``) and an API key or token (``keyed``); ``scheme`` and
-    ``purpose`` of a signature, None where it takes none."""
+    ``purpose`` of a signature, None where it takes none; the ``summary`` of the document."""
 
     method: str
     path: str
@@ -24,6 +24,7 @@ class ServedOperation(Struct, frozen=True):
     keyed: bool
     scheme: str | None
     purpose: str | None
+    summary: str = ""
 
     @property
     def accept(self) -> str:

@@ -15,7 +15,6 @@ _LABEL: Final = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"', re.ASCII)
 _ESCAPED: Final = re.compile(r"\\(.)")
 _REQUESTS: Final = "request_duration_seconds_"
 _START: Final = "process_start_time_seconds"
-PERCENTILE: Final = 0.99
 QUEUES: Final = (
     "database_writes_waiting",
     "anchoring_waiting",
@@ -32,8 +31,8 @@ QUEUES: Final = (
 
 
 class Rate(Struct):
-    """One operation since the service began. Seconds; ``within`` is the upper limit of the bucket in which the 99th percentile lies,
-    infinite beyond the last."""
+    """The requests of one operation in some period, in seconds. ``p50`` and ``p99`` are the upper limit of the bucket in which the median
+    and the 99th percentile lie, infinite beyond the last."""
 
     count: float = 0
     refused: float = 0
@@ -54,8 +53,16 @@ class Rate(Struct):
         return self.seconds / self.count if self.count else 0.0
 
     @property
+    def p50(self) -> float:
+        return self.percentile(0.50)
+
+    @property
     def p99(self) -> float:
-        wanted = PERCENTILE * self.count
+        return self.percentile(0.99)
+
+    def percentile(self, share: float) -> float:
+        """Return the upper limit of the bucket below which ``share`` of the requests are."""
+        wanted = share * self.count
         return min((limit for limit, count in self.buckets.items() if count >= wanted), default=math.inf)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any, Final
 
 import orjson
@@ -21,6 +22,7 @@ from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.wire import GetLedgerCheckpointQuery, ListEventsQuery
 from msgspec import Struct
 
+from identity_client.operations import served_operations
 from identity_codec.times import printed
 from identity_core.api.dids import DidHandlers
 from identity_core.api.request import Answer, Handler, Request
@@ -31,7 +33,7 @@ from identity_core.wire import (
     ListDidsQuery,
 )
 from identity_tlog.note import Checkpoint, Note
-from identity_ui.figures import figures
+from identity_ui.figures import Rate, figures
 from identity_ui.operations import answer_bytes, ask
 from identity_ui.operator_session import OperatorSession, OperatorSessions
 from identity_ui.panels import shown_panels
@@ -111,14 +113,20 @@ class OperatorPages(Struct, frozen=True):
         ready, text = await self._ready(request, session), self.figures.render()
         found = figures(text, datetime.now(UTC).timestamp()) if text else None
         hour = self.figures.list_intervals(text)
-        return self._page("operator.html", request, session, ready=ready, found=found, hour=hour, clock=_clock)
+        rates = {} if found is None else self.figures.rates_of_hour(found.rates)
+        total = reduce(lambda one, other: one.combined(other, 1), rates.values(), Rate())
+        summaries = {name: one.summary for name, one in served_operations().items()}
+        values = {"ready": ready, "found": found, "hour": hour, "rates": rates, "total": total, "summaries": summaries}
+        return self._page("operator.html", request, session, clock=_clock, **values)
 
     async def dids(self, request: Request, session: OperatorSession) -> Answer:
-        """Return the newest changes of all DIDs, and the DIDs that this key made."""
+        """Return the newest changes, and all DIDs; those that the key made if it has an allowlist."""
         changes, older = await self._changes(request)
-        query, handler = ListDidsQuery(limit=ROWS, cursor=request.query.get("cursor")), self.asks.dids.list_dids
+        cursor, handler = request.query.get("cursor"), self.asks.dids.list_dids
+        query = ListDidsQuery(limit=ROWS, cursor=cursor, all=session.key.allowed_targets is None)
         owned = await ask(handler, "listDids", request, query=query, caller=session.caller)
-        return self._page("operator_dids.html", request, session, changes=changes, older=older, owned=owned)
+        values = {"changes": changes, "older": older, "owned": owned, "every": query.all}
+        return self._page("operator_dids.html", request, session, **values)
 
     async def _changes(self, request: Request) -> tuple[list[Any], int]:
         """Return a page of changes, the newest first, and behind which entry the older ones are."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar, Final
@@ -19,6 +19,9 @@ from identity_core.use_cases.background import Repeating
 from identity_ui.figures import Rate, figures
 
 SAMPLES: Final = 121
+RATES_EVERY: Final = 10
+"""Samples from one sample of all operations to the next."""
+
 WAITING: Final = ("database_writes_waiting", "anchoring_waiting", "plugin_in_flight")
 
 
@@ -77,11 +80,29 @@ class KeepFigures(Repeating):
     render: Callable[[], bytes]
     now: Callable[[], float]
     samples: deque[FigureSample] = field(default_factory=lambda: deque(maxlen=SAMPLES), init=False)
+    rates: deque[Mapping[str, Rate]] = field(
+        default_factory=lambda: deque(maxlen=SAMPLES // RATES_EVERY + 1), init=False
+    )
+    _steps: int = field(default=0, init=False)
 
     async def step(self) -> float:
-        self.samples.append(sample_of(self.render(), self.now()))
+        text = self.render()
+        self.samples.append(sample_of(text, self.now()))
+        if self._steps % RATES_EVERY == 0:
+            self.rates.append(figures(text, self.now()).rates)
+        self._steps += 1
         # Who has just started the service looks at once.
         return min(self.interval_seconds, 2.0 ** len(self.samples))
+
+    def rates_of_hour(self, rates: Mapping[str, Rate]) -> dict[str, Rate]:
+        """Return the operations of the last hour, the busiest first; ``rates`` are those until now. If a count has fallen, a process ended,
+        and its operation is shown since the start."""
+        before = self.rates[0] if self.rates else {}
+        found = dict[str, Rate]()
+        for name, rate in rates.items():
+            since = rate.combined(before.get(name, Rate()), -1)
+            found[name] = rate if since.count < 0 else since
+        return dict(sorted(found.items(), key=lambda one: (-one[1].count, one[0])))
 
     def list_intervals(self, exposition: bytes) -> list[FigureInterval]:
         """Return the hour until now, of which ``exposition`` is; the oldest first."""

@@ -20,6 +20,7 @@ def test_operations_are_counted_by_outcome() -> None:
     assert math.isclose(rate.mean, (98 * 0.002 + 0.22) / 100)
     # 99 of the 100 took at most 25 ms.
     assert rate.p99 == 0.025
+    assert rate.p50 == 0.0025
     assert found.rates["none"].p99 == math.inf
     assert found.count == 101
 

@@ -6,6 +6,7 @@ import asyncio
 import math
 
 from identity_observability.metrics import Metrics
+from identity_ui.figures import figures
 from identity_ui.plots import SAMPLES, KeepFigures, intervals, sample_of
 
 GAUGES = b"""identity_database_writes_waiting 7.0
@@ -60,3 +61,29 @@ def test_an_hour_is_kept_and_the_moment_of_the_look_is_its_end() -> None:
     shown = kept.list_intervals(measured.render({}))
     assert len(shown) == SAMPLES
     assert (shown[-1].at, shown[0].at) == (now[0], now[0] - (SAMPLES - 1) * 30.0)
+
+
+def test_rates_of_the_last_hour_leave_out_older_requests() -> None:
+    measured, now = Metrics(shared=None), [0.0]
+    kept = KeepFigures(lambda: measured.render({}), lambda: now[0])
+    measured.observe("resolveDid", 200, 20.0)
+    for _ in range(SAMPLES):
+        asyncio.run(kept.step())
+    measured.observe("resolveDid", 200, 0.002)
+    measured.observe("createDid", 201, 0.02)
+    measured.observe("createDid", 201, 0.02)
+    found = kept.rates_of_hour(figures(measured.render({}), now=0.0).rates)
+    assert [(name, rate.count, rate.p50) for name, rate in found.items()] == [
+        ("createDid", 2, 0.025),
+        ("resolveDid", 1, 0.0025),
+    ]
+
+
+def test_rates_are_those_since_the_start_after_a_process_ended() -> None:
+    measured, other = Metrics(shared=None), Metrics(shared=None)
+    kept = KeepFigures(lambda: measured.render({}), lambda: 0.0)
+    for _ in range(5):
+        measured.observe("resolveDid", 200, 0.002)
+    asyncio.run(kept.step())
+    other.observe("resolveDid", 200, 0.002)
+    assert kept.rates_of_hour(figures(other.render({}), now=0.0).rates)["resolveDid"].count == 1

@@ -168,7 +168,7 @@ def test_owned_lists_heads_by_did(store: Store) -> None:
             await store.documents.record([version(name, 1, n + 1)], owner="key:1" if name != "c" else "key:2")
         await store.documents.record([version("a", 2, 5)], owner="key:2")
 
-        async def owned(owner: str, after: str | None, limit: int) -> list[tuple[str, int]]:
+        async def owned(owner: str | None, after: str | None, limit: int) -> list[tuple[str, int]]:
             found = await store.documents.owned(owner, after=after, limit=limit)
             return [(each.state.did.identifier, each.state.version_id) for each in found]
 
@@ -177,6 +177,8 @@ def test_owned_lists_heads_by_did(store: Store) -> None:
         assert await owned("key:1", "did:ids:a", 2) == [("b", 1)]
         assert await owned("key:2", None, 2) == [("c", 1)]
         assert await owned("key:3", None, 2) == []
+        assert await owned(None, None, 10) == [("D", 1), ("a", 2), ("b", 1), ("c", 1)]
+        assert await owned(None, "did:ids:D", 2) == [("a", 2), ("b", 1)]
 
     run(scenario())
 
