@@ -129,7 +129,8 @@ class StoredDelegations(Repository):
         parameters = {
             "invoker": str(invoker),
             "kind": member,
-            "digest": ibct_digest(value),
+            # A reader of the table learns no id or nonce that could be presented.
+            "digest": hashlib.sha256(value.encode()).digest(),
             "keep_until": micros(keep_until),
             "now": micros(now),
             "limit": PRUNED_AT_ONCE,
@@ -167,11 +168,6 @@ def read_invoked(
         chain = DelegationChain((leaf,)) if leaf.parent_id is None else read_chain(transaction, leaf.id)
     revocations, uses = (row or transaction.execute(_IBCT, token).fetchone())[:2]
     return chain, revocations > 0, uses > 0
-
-
-def ibct_digest(value: str) -> bytes:
-    """Return the stored form of an id or a nonce: a reader of the table learns none that could be presented."""
-    return hashlib.sha256(value.encode()).digest()
 
 
 def _page(wanted: DelegationFilter, after: RowPosition | None, limit: int) -> tuple[str, dict[str, object]]:

@@ -135,14 +135,13 @@ class Documents(Repository):
     async def owned(self, owner: str | None, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
         found: list[IndexedVersion] = []
         last: object = after or ""
-        wanted_rows = "version_id = 1" if owner is None else "owner = :owner"
-        firsts_of, heads_of = f"{SELECT} {_FIRSTS}".format(wanted_rows), _HEADS.format(wanted_rows)
+        owned = "version_id = 1" if owner is None else "owner = :owner"
         while len(found) < limit:
             wanted = limit - len(found)
             parameters = {"owner": owner, "after": last, "limit": wanted}
-            firsts = await self._rows(firsts_of, parameters)
+            firsts = await self._rows(f"{SELECT} {_FIRSTS}".format(owned), parameters)
             # The list omits a DID whose first row or head is not ours.
-            heads = {row[0]: row for row in await self._rows(heads_of, parameters) if self._is_ours(row)}
+            heads = {row[0]: row for row in await self._rows(_HEADS.format(owned), parameters) if self._is_ours(row)}
             found += [version_of(heads[row[0]]) for row in firsts if self._is_ours(row) and row[0] in heads]
             if len(firsts) < wanted:
                 break

@@ -7,9 +7,11 @@ draft of the next entry, and the state after an entry.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from datetime import timedelta
+from importlib.resources import files
 from typing import Final
 
 from identity_core.domain.dids.did import Did
@@ -49,27 +51,7 @@ class DidIdsSettings:
             raise ValueError("recovery_window_hours must be 0 to 720")
 
 
-TRAITS: Final = {
-    "supportsUpdate": True,
-    "supportsUpdateServiceEndpoints": True,
-    "supportsUpdateVerificationMethods": True,
-    "supportsDeactivate": True,
-    "supportsDelete": False,
-    "transactionalFees": False,
-    "selfCertifying": True,
-    "prerotationOfKeys": True,
-    "humanReadable": False,
-    "enumerable": True,
-    "resolvableGlobally": True,
-    "history": True,
-    "historySigned": True,
-    "hostingNotRequired": False,
-    "hostedCentrally": True,
-    "keyValidation": True,
-    "cryptographyPrivacyPreservingNiZKPs": True,
-    "cryptographicAlgorithmBLS12_381": True,
-    "cryptographicAlgorithmEd25519": True,
-}
+TRAITS: Final[dict[str, bool]] = json.loads(files(__package__).joinpath("traits.json").read_bytes())
 
 
 class DidIds(Chain):

@@ -7,7 +7,9 @@ everybody else who resolves the DID has it so.
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from importlib.resources import files
 from typing import Any, Final
 
 from identity_did_ids import foreign
@@ -29,24 +31,7 @@ _PURPOSES: Final = {"sig": _SIGNING, "enc": (keys.KEY_AGREEMENT,)}
 SUPPORTED: Final = ("Ed25519", "X25519", "P-256")
 """Curves of which a weak or malformed key is refused. Keys of other kinds are shown as they are."""
 
-TRAITS: Final = {
-    "supportsUpdate": False,
-    "supportsUpdateServiceEndpoints": False,
-    "supportsUpdateVerificationMethods": False,
-    "supportsDeactivate": False,
-    "supportsDelete": False,
-    "transactionalFees": False,
-    "selfCertifying": True,
-    "prerotationOfKeys": False,
-    "humanReadable": False,
-    "enumerable": False,
-    "resolvableLocally": True,
-    "resolvableGlobally": True,
-    "history": False,
-    "hostingNotRequired": True,
-    "keyValidation": True,
-    "cryptographicAlgorithmEd25519": True,
-}
+TRAITS: Final[dict[str, bool]] = json.loads(files(__package__).joinpath("traits.json").read_bytes())
 
 
 class DidJwk:

@@ -8,8 +8,10 @@ that nothing here could check a signature of.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.resources import files
 from typing import Final
 
 from identity_did_ids import entry as entries
@@ -41,24 +43,7 @@ UNSUPPORTED: Final = {"zQ3s": "secp256k1", "z82": "P-384", "z2J9": "P-521", "z4M
 EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """A did:key that was never registered has no birth: it is taken to have been there since the epoch."""
 
-TRAITS: Final = {
-    "supportsUpdate": False,
-    "supportsUpdateServiceEndpoints": False,
-    "supportsUpdateVerificationMethods": False,
-    "supportsDeactivate": False,
-    "supportsDelete": False,
-    "transactionalFees": False,
-    "selfCertifying": True,
-    "prerotationOfKeys": False,
-    "humanReadable": False,
-    "enumerable": False,
-    "resolvableGlobally": True,
-    "history": False,
-    "hostingNotRequired": True,
-    "keyValidation": True,
-    "cryptographicAlgorithmBLS12_381": True,
-    "cryptographicAlgorithmEd25519": True,
-}
+TRAITS: Final[dict[str, bool]] = json.loads(files(__package__).joinpath("traits.json").read_bytes())
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from identity_did_ids import foreign
@@ -31,24 +33,7 @@ class _Kept(Struct, frozen=True):
     give: Callable[[], DidState | None]
 
 
-TRAITS: Final = {
-    "supportsUpdate": True,
-    "supportsUpdateServiceEndpoints": True,
-    "supportsUpdateVerificationMethods": True,
-    "supportsDeactivate": True,
-    "supportsDelete": True,
-    "transactionalFees": False,
-    "selfCertifying": False,
-    "prerotationOfKeys": False,
-    "humanReadable": True,
-    "enumerable": False,
-    "resolvableGlobally": True,
-    "history": False,
-    "historySigned": False,
-    "hostingNotRequired": False,
-    "hostedCentrally": True,
-    "keyValidation": False,
-}
+TRAITS: Final[dict[str, bool]] = json.loads(files(__package__).joinpath("traits.json").read_bytes())
 
 
 class DidWeb:

@@ -6,8 +6,10 @@ A log key of the service signs every entry. Left out on purpose: watchers, porta
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from importlib.resources import files
 from math import ceil
 from typing import Any, Final
 
@@ -45,26 +47,7 @@ from identity_did_webvh import log as webvh
 _PROOF_ROOM: Final = 640
 
 
-TRAITS: Final = {
-    "supportsUpdate": True,
-    "supportsUpdateServiceEndpoints": True,
-    "supportsUpdateVerificationMethods": True,
-    "supportsDeactivate": True,
-    "supportsDelete": False,
-    "transactionalFees": False,
-    "selfCertifying": True,
-    "prerotationOfKeys": True,
-    "humanReadable": False,
-    "enumerable": True,
-    "resolvableGlobally": True,
-    "history": True,
-    "historySigned": True,
-    "hostingNotRequired": False,
-    "hostedCentrally": True,
-    "keyValidation": True,
-    "cryptographicAlgorithmBLS12_381": True,
-    "cryptographicAlgorithmEd25519": True,
-}
+TRAITS: Final[dict[str, bool]] = json.loads(files(__package__).joinpath("traits.json").read_bytes())
 
 
 class DidWebvh:
