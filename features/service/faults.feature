@@ -196,6 +196,7 @@ Feature: What no client can cause is answered in the same shape
       | setLabel                  |
       | deleteLabel               |
       | suspendDelegations        |
+      | describeDids              |
       | rotateHolderSecret        |
       | createVerifierChallenge   |
       | verifyVcalmCredential     |

@@ -26,6 +26,7 @@ Feature: Quota of writes
       | deleteDelegation        |
       | suspendDelegation       |
       | suspendDelegations      |
+      | describeDids            |
       | resumeDelegation        |
       | revokeIbct              |
       | generateDelegatedProof  |

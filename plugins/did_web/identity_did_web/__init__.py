@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 
 from identity_core.plugin import BuildContext, PluginError, Provider, hookimpl
@@ -11,13 +12,18 @@ from identity_did_web.fetch import Fetch, share_of, trust
 from identity_did_web.method import DidWeb
 from identity_did_web.settings import WebSettings
 
-__all__ = ["DidWeb", "WebSettings", "identity_provide_did_method"]
+__all__ = ["DidWeb", "WebSettings", "build_fetch", "identity_provide_did_method"]
 
 
 def build(settings: WebSettings, context: BuildContext) -> DidWeb:
     """Return the method. While it is off it opens nothing and finds nothing."""
     if not settings.enabled:
         return DidWeb(None, context.clock)
+    return DidWeb(build_fetch(settings, context.logger), context.clock, settings.cache_seconds, settings.cache_entries)
+
+
+def build_fetch(settings: WebSettings, logger: logging.Logger) -> Fetch:
+    """Return what fetches documents by these settings. Raises ``PluginError``: when ``ca_file`` cannot be read."""
     try:
         trusted = trust(settings.ca_file)
     except OSError as error:
@@ -25,8 +31,7 @@ def build(settings: WebSettings, context: BuildContext) -> DidWeb:
     # Looking names up blocks a thread, and a slow name server must not take those of others.
     threads = ThreadPoolExecutor(max_workers=settings.fetches, thread_name_prefix="did-web")
     addresses = Addresses(threads, settings.ranges, share=share_of(settings.fetches))
-    fetch = Fetch(addresses, trusted, context.logger, settings.fetches)
-    return DidWeb(fetch, context.clock, settings.cache_seconds, settings.cache_entries)
+    return Fetch(addresses, trusted, logger, settings.fetches)
 
 
 @hookimpl

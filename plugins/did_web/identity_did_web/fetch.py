@@ -12,7 +12,7 @@ import contextlib
 import logging
 import ssl
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import httpcore
@@ -113,8 +113,12 @@ class Fetch:
         self._shares = Shares()
         self._of_site, self._of_client = share_of(at_a_time), max(1, at_a_time // 2)
 
-    async def __call__(self, did: Did, location: Location) -> dict[str, JsonValue] | None:
+    async def __call__(
+        self, did: Did, location: Location, read: Callable[[Did, bytes], dict[str, JsonValue]] | None = None
+    ) -> dict[str, JsonValue] | None:
         """Return the members of the document that claims to be of ``did``, or None when there is none.
+
+        ``read`` parses and checks the document; without it the document must be the DID document. It raises ``NothingThere``.
 
         Raises ``PluginUnavailable``: when the host could not be reached. Raises ``Overloaded``: when too many documents are fetched.
 
@@ -128,7 +132,7 @@ class Fetch:
                     held.enter_context(shares.hold("client", network_of(client), self._of_client))
                 async with asyncio.timeout(MAX_SECONDS), self._turns:
                     waits = False
-                    return _document(did, await self._get(location))
+                    return (read or _document)(did, await self._get(location))
         except (NothingThere, NoSuchHost) as error:
             self._logger.info("%s: %s", did, error)
             return None
@@ -188,11 +192,19 @@ def _check_head(response: httpcore.Response) -> None:
         raise NothingThere("the document is compressed")
 
 
-def _document(did: Did, data: bytes) -> dict[str, JsonValue]:
+def read_object(_: Did, data: bytes) -> dict[str, JsonValue]:
+    """Return the members of a JSON object. Raises ``NothingThere``."""
     try:
         value = strict_json.loads(data)
     except strict_json.JsonRefused as error:
         raise NothingThere(f"the document is {error.reason}") from error
-    if type(value) is not dict or value.get("id") != str(did):
+    if type(value) is not dict:
+        raise NothingThere("the document is no object")
+    return value
+
+
+def _document(did: Did, data: bytes) -> dict[str, JsonValue]:
+    value = read_object(did, data)
+    if value.get("id") != str(did):
         raise NothingThere("the document is of another DID")
     return value

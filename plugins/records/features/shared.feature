@@ -17,6 +17,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @400:AUTH_AMBIGUOUS
@@ -35,6 +36,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @401:AUTH_REQUIRED
@@ -53,6 +55,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @401:AUTH_FAILED
@@ -71,6 +74,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @403:FORBIDDEN
@@ -103,6 +107,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @405:METHOD_NOT_ALLOWED
@@ -122,6 +127,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @410:DID_DEACTIVATED
@@ -139,6 +145,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @429:RATE_LIMITED
@@ -158,6 +165,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @431:HEADERS_TOO_LARGE
@@ -176,6 +184,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @500:INTERNAL_ERROR
@@ -195,6 +204,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @503:OVERLOADED
@@ -214,6 +224,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @503:PLUGIN_UNAVAILABLE
@@ -264,6 +275,7 @@ Feature: Records are read as everything else
       | setLabel                |
       | deleteLabel             |
       | suspendDelegations      |
+      | describeDids            |
       | getCredentialStats      |
 
   @400:INVALID_REQUEST
@@ -289,6 +301,7 @@ Feature: Records are read as everything else
       | operation          |
       | setLabel           |
       | suspendDelegations |
+      | describeDids       |
 
   @415:UNSUPPORTED_MEDIA_TYPE
   Scenario Outline: A body that is no JSON is refused
@@ -300,6 +313,7 @@ Feature: Records are read as everything else
       | operation          |
       | setLabel           |
       | suspendDelegations |
+      | describeDids       |
 
   @400:INVALID_DID
   Scenario Outline: A nickname is for a DID

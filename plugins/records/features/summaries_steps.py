@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 from pytest_bdd import given, parsers, then, when
 
 from features.credentialing import issued
-from features.delegating import in_days, remember
+from features.delegating import ABSENT, in_days, remember
 from features.document import Operation
 from features.signing import call
 from features.steps.answers import body_of
+from features.steps.dids.changing import act
 from features.world import DRAFTS, Draft, World
 
 
 def _drafted(world: World, operation: Operation) -> Draft:
     """An operator names Aki, or counts the credentials of Ivo."""
+    if operation.operation_id == "describeDids":
+        body = {"dids": [world.new_person("Aki").did]}
+        return Draft(operation, operation.path, headers=world.key_header(), body=body)
     if operation.operation_id == "suspendDelegations":
         body = {"agentDid": world.new_person("Aki").did}
         return Draft(operation, operation.path, headers=world.key_header(), body=body)
@@ -24,7 +29,7 @@ def _drafted(world: World, operation: Operation) -> Draft:
     return Draft(operation, operation.path, headers=world.key_header(), query=query)
 
 
-DRAFTS |= dict.fromkeys(("suspendDelegations", "getCredentialStats"), _drafted)
+DRAFTS |= dict.fromkeys(("suspendDelegations", "getCredentialStats", "describeDids"), _drafted)
 
 
 @given(parsers.parse("{holder:w} has delegated to {agent:w}"))
@@ -120,3 +125,28 @@ def are_counted(world: World, valid: int, suspended: int, revoked: int, ending: 
 @then("there are no credentials and no status list")
 def are_none(world: World) -> None:
     assert body_of(world.answer) == {"items": [], "statusList": {"publishedAt": None, "nextAt": None}}
+
+
+@given(parsers.parse('{name:w} has a DID that claims the name "{claim}"'))
+def claims_name(world: World, name: str, claim: str) -> None:
+    person = world.new_person(name)
+    service = {"id": "#name", "type": "ProfileName", "serviceEndpoint": "urn:identity-service:name:" + quote(claim)}
+    changed = act(world, person, "updateDid", {"operation": "addService", "service": service})
+    assert changed.status_code == 200, changed.content
+
+
+@when(parsers.parse("{name:w} describes {other:w} and a DID that is unknown"))
+def describes(world: World, name: str, other: str) -> None:
+    dids = {"dids": [world.person(other).did, ABSENT]}
+    call(world, name, "describeDids", "DescribeDidsRequest", dids)
+
+
+@when(parsers.parse("{name:w} describes shop.example"))
+def describes_no_did(world: World, name: str) -> None:
+    call(world, name, "describeDids", "DescribeDidsRequest", {"dids": ["shop.example"]})
+
+
+@then(parsers.parse('{name:w} claims the name "{claim}", and the other DID has none'))
+def has_claim(world: World, name: str, claim: str) -> None:
+    first = {"did": world.person(name).did, "domain": None, "claim": claim}
+    assert body_of(world.answer) == {"items": [first, {"did": ABSENT, "domain": None, "claim": None}]}

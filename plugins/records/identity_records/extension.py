@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
+from identity_did_web import WebSettings, build_fetch
+from identity_did_web.fetch import Fetch, read_object
 from identity_verification.store import StoredProofs, StoredVerifierChallenges
 from identity_verification.use_cases.stored import ProofAccess
 
@@ -28,9 +32,12 @@ from identity_records.use_cases.audit import CheckAuditChain, CutAuditLog, Follo
 from identity_records.use_cases.credentials import GetCredentialStats, StoredCredentialCounts
 from identity_records.use_cases.delegations import SuspendDelegations
 from identity_records.use_cases.disclosures import ResetDisclosures
+from identity_records.use_cases.names import DescribeDids
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
 from identity_records.wire import DOCUMENT
+
+log = logging.getLogger("identity.records")
 
 TIMELINE: Final = RetentionRule(
     kind="timeline",
@@ -71,6 +78,8 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     access = ProofAccess(proofs, StoredVerifierChallenges(store.database))
     verifications = StoredVerifications(store.database)
     labels, record = StoredLabels(store.database, kernel.secret("labels"), kernel.random), kernel.need(Record)
+    web = kernel.settings.plugins.tables.read("web", WebSettings)
+    fetch = build_fetch(web, log) if web.enabled else None
     handlers = RecordsHandlers(
         ListAuditLines(audit),
         GetDashboardTimeline(StoredTimeline(store.database)),
@@ -84,10 +93,11 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
             store.delegations, SuspendDelegation(DelegationAccess(store.delegations), record, clock), clock
         ),
         GetCredentialStats(StoredCredentialCounts(store.database), clock),
+        DescribeDids(kernel.dids, partial(fetch, read=read_object) if fetch is not None else None),
     )
     chain = FollowAuditChain(audit)
     cutter = None if days is None else CutAuditLog(audit, timedelta(days=days), clock, clock.monotonic)
-    async with chain, cutter or contextlib.nullcontext():
+    async with chain, cutter or contextlib.nullcontext(), _closing(fetch):
         broken, stuck = (
             "A line of the audit log does not follow from the one before.",
             "Lines past their time cannot go.",
@@ -99,6 +109,13 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
         probes = {"audit": lambda: _state_of(audit)}
         services: dict[type, object] = {RecordsHandlers: handlers, CheckAuditChain: CheckAuditChain(audit)}
         yield Contribution(handlers=(handlers,), services=services, gauges=gauges, probes=probes)
+
+
+@contextlib.asynccontextmanager
+async def _closing(fetch: Fetch | None) -> AsyncIterator[None]:
+    yield
+    if fetch is not None:
+        fetch.close()
 
 
 async def _state_of(audit: AuditLines) -> str:

@@ -21,13 +21,14 @@ from identity_records.use_cases.audit import ListAuditLines
 from identity_records.use_cases.credentials import GetCredentialStats
 from identity_records.use_cases.delegations import SuspendDelegations
 from identity_records.use_cases.disclosures import ResetDisclosures
+from identity_records.use_cases.names import DescribedDid, DescribeDids
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
 
 
 class RecordsHandlers(Struct, frozen=True):
     """listAuditLines, getDashboardTimeline, listVerificationHistory, getVerificationStats, listLabels, setLabel, deleteLabel,
-    resetDisclosures, suspendDelegations, getCredentialStats."""
+    resetDisclosures, suspendDelegations, getCredentialStats, describeDids."""
 
     lines: ListAuditLines
     timeline: GetDashboardTimeline
@@ -39,6 +40,7 @@ class RecordsHandlers(Struct, frozen=True):
     reset: ResetDisclosures
     suspend: SuspendDelegations
     credentials: GetCredentialStats
+    describe: DescribeDids
 
     async def list_audit_lines(self, request: Request) -> Answer:
         query: wire.ListAuditLinesQuery = request.query
@@ -114,6 +116,17 @@ class RecordsHandlers(Struct, frozen=True):
             for schema_id, one in found.items()
         )
         return Answer(200, wire.CredentialStats(items=items, status_list=lists), headers=[NO_STORE])
+
+    async def describe_dids(self, request: Request) -> Answer:
+        found = await self.describe(request.body, request.authenticated)
+        return Answer(200, wire.DescribedDids(items=tuple(map(_described, found))), headers=[NO_STORE])
+
+
+def _described(one: DescribedDid) -> wire.DescribedDid:
+    website, domain = one.website, None
+    if website is not None:
+        domain = wire.LinkedDomain(origin=str(website.origin), checked_at=printed(website.checked_at))
+    return wire.DescribedDid(did=one.did, domain=domain, claim=one.claim)
 
 
 def _label(named: NamedDid) -> wire.Label:

@@ -21,6 +21,17 @@ class CredentialStats(Struct, frozen=True, kw_only=True):
     items: tuple[SchemaCounts, ...]
     status_list: StatusListTimes
 
+class DescribeDidsRequest(Struct, frozen=True, kw_only=True):
+    dids: tuple[str, ...]
+
+class DescribedDid(Struct, frozen=True, kw_only=True):
+    did: str
+    domain: LinkedDomain | None
+    claim: str | None
+
+class DescribedDids(Struct, frozen=True, kw_only=True):
+    items: tuple[DescribedDid, ...]
+
 class DisclosuresReset(Struct, frozen=True, kw_only=True):
     credential_id: str
     holder_did: str
@@ -50,6 +61,10 @@ class Label(Struct, frozen=True, kw_only=True):
 
 class LabelList(Struct, frozen=True, kw_only=True):
     items: tuple[Label, ...]
+
+class LinkedDomain(Struct, frozen=True, kw_only=True):
+    origin: str
+    checked_at: str
 
 class ListAuditLinesQuery(Struct, frozen=True, kw_only=True):
     after: int = 0

@@ -171,10 +171,12 @@ class HolderPages(Struct, frozen=True):
     async def page(
         self, template: str, request: Request, session: Session, schemas: Iterable[str] = (), **values: Any
     ) -> Answer:
-        """Return the page with her nicknames and the titles of these credential types."""
+        """Return the page with the names of the DIDs on it and the titles of these credential types."""
         titles = titles_of(request, await self.names.schemas(request, schemas))
         labels = await self.names.labels(request, session)
-        return page(template, request, signed_in=session.target, titles=titles, labels=labels, **values)
+        described = await self.names.describe(request, session, values)
+        names: dict[str, Any] = {"titles": titles, "labels": labels, "described": described}
+        return page(template, request, signed_in=session.target, **names, **values)
 
     async def _rows(
         self, request: Request, session: Session, query: GetDashboardTimelineQuery

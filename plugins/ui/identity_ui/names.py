@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from identity_records.handlers import RecordsHandlers
+from identity_records.wire import DescribeDidsRequest
 from msgspec import Struct, field
 
 from identity_core.api.credentials import CredentialHandlers
@@ -18,6 +19,7 @@ from identity_ui.operations import ask
 from identity_ui.session import Session
 
 SCHEMAS_KEPT: Final = 256
+MOST_DESCRIBED: Final = 50
 
 
 class Names(Struct, frozen=True):
@@ -33,6 +35,15 @@ class Names(Struct, frozen=True):
             return {}
         found = await ask(self.records.list_labels, "listLabels", request, caller=session.caller)
         return {one["did"]: one["label"] for one in found["items"]}
+
+    async def describe(self, request: Request, session: Session, values: Any) -> dict[str, Mapping[str, Any]]:
+        """Return the answer of describeDids for the DIDs in ``values``, by DID."""
+        dids = tuple(sorted(dids_in(values)))[:MOST_DESCRIBED]
+        if not dids:
+            return {}
+        handler, body = self.records.describe_dids, DescribeDidsRequest(dids=dids)
+        found = await ask(handler, "describeDids", request, body=body, caller=session.caller)
+        return {one["did"]: one for one in found["items"]}
 
     async def schemas(self, request: Request, ids: Iterable[str]) -> dict[str, Mapping[str, Any]]:
         """Return the schemas of ``ids`` as getCredentialSchema answers, without those that are not registered here."""
@@ -64,6 +75,16 @@ def name_of(did: str, labels: Mapping[str, str], described: Mapping[str, Mapping
     domain = (known.get("domain") or {}).get("origin")
     names = {"label": labels.get(did), "domain": domain, "claim": known.get("claim"), "did": short(did)}
     return next(DidName(text, kind) for kind, text in names.items() if text)
+
+
+def dids_in(value: Any) -> set[str]:
+    """Return the DIDs in the members ``did`` and ``…Did`` of JSON values."""
+    if isinstance(value, list | tuple):
+        return set().union(*map(dids_in, value))
+    if not isinstance(value, dict):
+        return set()
+    named = {one for name, one in value.items() if name.lower().endswith("did") and isinstance(one, str)}
+    return named.union(*map(dids_in, value.values()))
 
 
 def short(did: str) -> str:
