@@ -16,7 +16,8 @@ from babel.messages import mofile, pofile
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from identity_ui.catalogues import DOMAIN, LANGUAGES, LOCALE, TEMPLATES
-from identity_ui.presentation import CHECKS, EVENTS, ROLES
+
+from identity_client.presentation import CHECKS, EVENTS, ROLES
 
 # The same templates and translations must make the same bytes.
 _WHENEVER: Final = datetime(2026, 1, 1, tzinfo=UTC)

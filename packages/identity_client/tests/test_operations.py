@@ -29,6 +29,7 @@ def test_an_operation_as_a_whole() -> None:
         keyed=False,
         scheme="DIDAuth",
         purpose="update",
+        summary="Change a DID document",
     )
 
 

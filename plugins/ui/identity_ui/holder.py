@@ -12,6 +12,7 @@ from identity_records.wire import GetDashboardTimelineQuery, SuspendDelegationsR
 from identity_verification.handlers import VerificationHandlers
 from msgspec import Struct
 
+from identity_client.presentation import sentence
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
@@ -21,7 +22,6 @@ from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, Resol
 from identity_ui.consent import ConsentPages
 from identity_ui.names import Names, title_of, titles_of
 from identity_ui.operations import ask
-from identity_ui.presentation import sentence
 from identity_ui.render import page, redirect
 from identity_ui.session import Session, Sessions
 

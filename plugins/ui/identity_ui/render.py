@@ -20,12 +20,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from identity_client.action import PREDICATE_NAMES, Grant, literal_of
+from identity_client.presentation import check_text, parts_of
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_core.api.request import NO_STORE, Answer, Handler, Request
 from identity_ui.catalogues import HERE, TEMPLATES, language_of, translations
 from identity_ui.names import DidName, name_of, short
-from identity_ui.presentation import check_text, parts_of
 
 CONSENT: Final = "/ui/consent"
 ASK: Final = "/ui/ask"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from identity_ui.catalogues import TEMPLATES
-from identity_ui.presentation import CHECKS, DATA, EVENTS, ROLES, parts_of, role_of, sentence
 
+from identity_client.presentation import CHECKS, DATA, EVENTS, ROLES, parts_of, role_of, sentence
 from openapi.build import REFERENCE
 
 PARTIES = {"holderDid": "did:ids:hana", "agentDid": "did:ids:aki", "issuerDid": "did:ids:ivo"}

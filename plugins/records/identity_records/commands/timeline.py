@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from identity_commands.remote import add_command, page, page_options
 
+from identity_client.presentation import words_of
 from identity_core.cli.plugin_commands import OpenGroup
 
 
@@ -22,14 +23,11 @@ add_command(
     click.option("--after", metavar="TIME", help="Only what happened from then on (RFC 3339)."),
     click.option("--before", metavar="TIME", help="Only what happened before."),
     *page_options,
-    text=page(
-        lambda row: f"{row['at']}  {row['kind']:<24}  {row['outcome']:<8}  {row['actor']}  {row['code'] or ''}".rstrip()
-    ),
+    text=page(lambda row: f"{row['at']}  {row['outcome']:<8}  {words_of(row)}  {row['code'] or ''}".rstrip()),
     columns={
         "TIME": "{at}",
-        "KIND": "{kind}",
         "OUTCOME": "{outcome}",
-        "ACTOR": "{actor}",
+        "EVENT": words_of,
         "CODE": lambda row: row["code"] or "",
     },
     whose="the DID",

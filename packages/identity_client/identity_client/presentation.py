@@ -53,6 +53,12 @@ def parts_of(text: str, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield (part, facts[part]) if number % 2 else ("", part)
 
 
+def words_of(item: Mapping[str, Any]) -> str:
+    """Return the sentence about a TimelineItem for an operator, in English; the kind of an item without a sentence."""
+    said = sentence(item, None, {})
+    return item["kind"] if said is None else "".join(str(part) for _, part in parts_of(said.text, said.facts))
+
+
 def check_text(check: Mapping[str, Any]) -> str:
     """Return the line for a check of a verification; the name of a check that has none."""
     answer = {True: "yes", False: "no", None: "none"}[check["ok"]]
