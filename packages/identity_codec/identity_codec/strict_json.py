@@ -1,4 +1,4 @@
-"""JSON as RFC 8259 and I-JSON (RFC 7493) want it: one meaning or none, for a bounded price.
+"""A strict parser of JSON (RFC 8259, I-JSON of RFC 7493): a text has one meaning or is refused, at bounded cost.
 
 Python keeps the last of two members of one name, reads NaN, and takes any depth; two readers of one text may thus see two
 values. Refused here: duplicate names, NaN and infinities, numbers that overflow, integers beyond 64 bits, lone

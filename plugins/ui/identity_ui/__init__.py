@@ -1,1 +1,1 @@
-"""Pages for people: what this service is, anybody's look-ups, and a holder's view of what was done in her name."""
+"""Pages for people: public look-ups, and the pages of holders, issuers, verifiers and operators."""

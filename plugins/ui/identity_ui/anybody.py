@@ -1,4 +1,4 @@
-"""The public pages: what this service is, a DID, a transaction, and whether a pasted proof holds."""
+"""The public pages: the front page, a DID, a transaction, and the check of a pasted proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metrics of the service as a page shows them: what was asked and how long that took, and what waits."""
+"""The metrics of the service for a page: requests, their durations, and the lengths of queues."""
 
 from __future__ import annotations
 

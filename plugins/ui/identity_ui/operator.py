@@ -1,4 +1,4 @@
-"""The pages of an operator: how the service does, what it keeps of everybody, and no attribute of anybody.
+"""The pages of an operator: the health of the service and its records, without attributes of credentials.
 
 Each page asks operations that read, with the API key of the session. What rows say of attributes is not shown: neither names nor values
 are needed to run a service.

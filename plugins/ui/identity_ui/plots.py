@@ -1,4 +1,4 @@
-"""Plots of the service's last hour: samples of its own metrics, and between two of them rates, latency and queues.
+"""Plots of the service's last hour: samples of its metrics, and rates, latency and queues between two samples.
 
 The exposition is that of ``getMetrics``, of all processes, so each process keeps the same hour of it. It is read line by line: a
 parser of the whole format would hold up requests for as long as the rendering does.

@@ -1,4 +1,4 @@
-"""A page as an answer: the template in the reader's language, under a policy that runs nothing but our own scripts.
+"""Rendering of pages: a template in the reader's language, under a policy that allows only the scripts of this package.
 
 The policy has a nonce of its own in each answer, so no page may be kept by a cache. htmx acts only on elements that bear the nonce
 (its extension hx-csp), so injected markup would be inert; Trusted Types leave htmx alone to write markup. Jinja2 escapes

@@ -1,4 +1,4 @@
-"""A holder's session: a cookie that lets the pages read in her name, and nothing else.
+"""A holder's session: a cookie that lets the pages read for the holder and suspend delegations, and nothing else.
 
 It begins with a DIDAuth signature whose challenge is bound to the purpose ``read`` and to a body that says ``dashboard``, so no signature
 for an operation begins a session, and none for a session is good for an operation that reads. It has the scopes that read

@@ -1,4 +1,4 @@
-"""DID URLs (DID Core §3.2) and what they lead to in a document (DID Resolution §5), in ASCII, full match.
+"""The syntax of DID URLs (DID Core §3.2), in ASCII, and their dereferencing in a document (DID Resolution §5).
 
 Left out on purpose: DID parameters other than those of a version or a service, and paths, to which no method here gives a meaning.
 """

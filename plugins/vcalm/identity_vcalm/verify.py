@@ -1,5 +1,4 @@
-"""The requests of a VCALM verifier (w3c/vcalm, "Verifying"): an outcome, whatever was sent, and never an error of the
-one who sent it.
+"""The requests of a VCALM verifier (w3c/vcalm, "Verifying"). Malformed input gets an outcome, not an error.
 
 verifyVcalmCredential, verifyVcalmPresentation, createVcalmChallenge.
 

@@ -1,4 +1,4 @@
-"""Which backend is used: the one that was asked for, or the first of the order that passes its self-test.
+"""The choice of the backend: the requested one, or the first in order that passes its self-test.
 
 A backend is imported and tested at its first use and never before; the answer is kept for the life of the process. One
 that fails is reported by ``available`` and never handed out.
