@@ -152,7 +152,7 @@ async def describe(described: DescribeDids, *dids: str) -> list[tuple[str, str |
     return [(one.did, one.website and one.website.origin, one.claim) for one in found]
 
 
-def test_website_is_read_once_a_day_and_an_unlinked_one_once_an_hour(tmp_path: Path) -> None:
+def test_website_is_read_once_a_day_or_an_hour(tmp_path: Path) -> None:
     async def scenario() -> None:
         clock = Clock()
         async with hosting() as host:

@@ -43,7 +43,7 @@ class CheckedWebsite(Struct, frozen=True):
 
 
 class DescribedDid(Struct, frozen=True):
-    """A DID, its website, and the name that it claims and that nobody has checked."""
+    """A DID, its website, and the name that it claims, which is not checked."""
 
     did: str
     website: CheckedWebsite | None
