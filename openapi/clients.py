@@ -31,6 +31,8 @@ NODE_TOOLS: Final = Path("node_modules", ".bin")
 TYPESCRIPT: Final = HERE / "typescript"
 GO_CLIENT: Final = "identity-service-client-go"
 GO: Final = HERE / "go"
+CURVE_LICENSE: Final = "LICENSE.noble"
+_BANNER: Final = f"// curve.ts with @noble/curves and @noble/hashes (MIT licence, {CURVE_LICENSE}), put together by esbuild."
 PAGE_MODULES: Final = HERE.parent / "plugins" / "ui" / "identity_ui" / "static" / "client"
 
 
@@ -70,13 +72,26 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
     run_node_tool(tools, "openapi-typescript", document, *options, "--output", target / "src" / "document.ts")
     table = _operations_table(json.loads(document.read_bytes()))
     (target / "src" / "operations.ts").write_text(_OPERATIONS.format(table=table), encoding="utf-8")
+    modules = target / "node_modules"
+    modules.symlink_to(tools.resolve().parent)
     run_node_tool(tools, "tsc", "--project", target)
+    bundle_curve(target, tools)
+    modules.unlink()
     return target
+
+
+def bundle_curve(package: Path, tools: Path) -> None:
+    """Put the curve library into ``curve.js`` of the built TypeScript ``package``, so that this depends on no other, and its licence beside it."""
+    curve = package / "dist" / "curve.js"
+    options = ("--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none", "--charset=utf8")
+    source = package / "src" / "curve.ts"
+    run_node_tool(tools, "esbuild", source, *options, f"--outfile={curve}", "--allow-overwrite", f"--banner:js={_BANNER}")
+    shutil.copy(tools.resolve().parent / "@noble" / "curves" / "LICENSE", package / "dist" / CURVE_LICENSE)
 
 
 def write_page_modules(package: Path) -> None:
     """Brings the modules that the verify page imports up to those of the built TypeScript ``package``: what reads logs has one source."""
-    for path in PAGE_MODULES.glob("*.js"):
+    for path in (*PAGE_MODULES.glob("*.js"), PAGE_MODULES / CURVE_LICENSE):
         shutil.copy(package / "dist" / path.name, path)
 
 
