@@ -31,8 +31,9 @@ NODE_TOOLS: Final = Path("node_modules", ".bin")
 TYPESCRIPT: Final = HERE / "typescript"
 GO_CLIENT: Final = "identity-service-client-go"
 GO: Final = HERE / "go"
+PROOF_BUNDLE: Final = Path("dist", "proofs", "verify.js")
 CURVE_LICENSE: Final = "LICENSE.noble"
-_BANNER: Final = f"// curve.ts with @noble/curves and @noble/hashes (MIT licence, {CURVE_LICENSE}), put together by esbuild."
+_BANNER: Final = f"// src/proofs with @noble/curves and @noble/hashes ({CURVE_LICENSE}), put into one file by esbuild."
 PAGE_MODULES: Final = HERE.parent / "plugins" / "ui" / "identity_ui" / "static" / "client"
 
 
@@ -75,24 +76,33 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
     modules = target / "node_modules"
     modules.symlink_to(tools.resolve().parent)
     run_node_tool(tools, "tsc", "--project", target)
-    bundle_curve(target, tools)
+    bundle_verifier(target, tools)
     modules.unlink()
     return target
 
 
-def bundle_curve(package: Path, tools: Path) -> None:
-    """Put the curve library into ``curve.js`` of the built TypeScript ``package``, so that this depends on no other, and its licence beside it."""
-    curve = package / "dist" / "curve.js"
-    options = ("--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none", "--charset=utf8")
-    source = package / "src" / "curve.ts"
-    run_node_tool(tools, "esbuild", source, *options, f"--outfile={curve}", "--allow-overwrite", f"--banner:js={_BANNER}")
-    shutil.copy(tools.resolve().parent / "@noble" / "curves" / "LICENSE", package / "dist" / CURVE_LICENSE)
+def bundle_verifier(package: Path, tools: Path) -> None:
+    """Make one file of the verifier of proofs and its curve library in the compiled TypeScript ``package``, so that this depends on no other,
+    with the licence beside it. It imports the reader of logs, which has other users."""
+    bundle = package / PROOF_BUNDLE
+    parts = [path for path in bundle.parent.iterdir() if not path.name.startswith("verify.")]
+    options = ("--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none", "--external:../log.js")
+    run_node_tool(tools, "esbuild", bundle, *options, f"--outfile={bundle}", "--allow-overwrite", f"--banner:js={_BANNER}")
+    for path in parts:
+        path.unlink()
+    shutil.copy(tools.resolve().parent / "@noble" / "curves" / "LICENSE", bundle.with_name(CURVE_LICENSE))
 
 
 def write_page_modules(package: Path) -> None:
-    """Brings the modules that the verify page imports up to those of the built TypeScript ``package``: what reads logs has one source."""
-    for path in (*PAGE_MODULES.glob("*.js"), PAGE_MODULES / CURVE_LICENSE):
-        shutil.copy(package / "dist" / path.name, path)
+    """Copy the modules that pages import from the built TypeScript ``package``: what reads logs and verifies proofs has one source."""
+    for name in page_modules():
+        shutil.copy(package / "dist" / name, PAGE_MODULES / name)
+
+
+def page_modules() -> list[str]:
+    """Return the paths of the files that pages import, and of the licence, below the folder of modules."""
+    files = (path for path in PAGE_MODULES.rglob("*") if path.is_file())
+    return sorted(path.relative_to(PAGE_MODULES).as_posix() for path in files)
 
 
 def build_go_client(folder: Path, document: Path = DOCUMENT) -> Path:

@@ -8,9 +8,9 @@ export { readStatus } from "./status.js";
 export { actionOf, createSigner, signChallenge, signIbct } from "./signing.js";
 export type { Ibct, IssuedKeys, Signer } from "./signing.js";
 export type { components, operations, paths } from "./document.js";
-export type { Expectation, Verdict, Verification, VerifyOptions } from "./verify.js";
+export type { Expectation, Verdict, Verification, VerifyOptions } from "./proofs/verify.js";
 
-import type { Verification, VerifyOptions } from "./verify.js";
+import type { Verification, VerifyOptions } from "./proofs/verify.js";
 
-/** See `verify.ts`, which is loaded with its curve library by the first call. */
-export const verify = async (proof: unknown, options: VerifyOptions): Promise<Verification> => (await import("./verify.js")).verify(proof, options);
+/** See `proofs/verify.ts`, which is loaded with its curve library by the first call. */
+export const verify = async (proof: unknown, options: VerifyOptions): Promise<Verification> => (await import("./proofs/verify.js")).verify(proof, options);

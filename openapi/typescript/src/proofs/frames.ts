@@ -1,6 +1,6 @@
 // The bytes that the challenges of a proof hash: frames of fields, each with its length (PROTOCOL.md §6), and canonical JSON.
 
-import { base64url, base64urlDecode, canonicalize, utf8, type Octets } from "./codec.js";
+import { base64url, base64urlDecode, canonicalize, utf8, type Octets } from "../codec.js";
 import { InvalidPoint, ORDER, readNumber, SCALAR_SIZE } from "./curve.js";
 
 /** An invalid proof, or a question that no proof answers. */
@@ -94,7 +94,7 @@ export function checkSize(value: unknown): void {
 }
 
 export function object(value: unknown): Record<string, unknown> {
-  check(typeof value === "object" && value !== null && !Array.isArray(value), "an object is missing");
+  check(typeof value === "object" && value !== null && !Array.isArray(value), "a member has another type");
   return value as Record<string, unknown>;
 }
 
@@ -102,28 +102,28 @@ export function object(value: unknown): Record<string, unknown> {
 export function members(value: unknown, names: readonly string[], more: readonly string[] = []): Record<string, unknown> {
   const found = object(value);
   const isExact = names.every((name) => Object.hasOwn(found, name)) && Object.keys(found).every((name) => names.includes(name) || more.includes(name));
-  check(isExact, "an object has not exactly its members");
+  check(isExact, "an object has other members");
   return found;
 }
 
 export function list(value: unknown, most = Infinity): unknown[] {
-  check(Array.isArray(value) && value.length <= most, "a list is missing or too long");
+  check(Array.isArray(value) && value.length <= most, "a list is too long, or none");
   return value as unknown[];
 }
 
 export function string(value: unknown): string {
-  check(typeof value === "string", "a text is missing");
+  check(typeof value === "string", "a member has another type");
   return value;
 }
 
 export function flag(value: unknown): boolean {
-  check(typeof value === "boolean", "a truth value is missing");
+  check(typeof value === "boolean", "a member has another type");
   return value;
 }
 
 /** Return an integer from `least` to `most`. */
 export function integer(value: unknown, least: number, most: number): number {
-  check(Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most, "an integer is missing or out of range");
+  check(Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most, "a member has another type, or is out of range");
   return Number(value);
 }
 

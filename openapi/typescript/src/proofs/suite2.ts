@@ -1,6 +1,6 @@
 // Proofs of the suite identity-bbs-predicates-2: several credentials of one holder, valid and not revoked (PROTOCOL-2.md).
 
-import { base64url, canonicalize, utf8, verifiesRaw, type Octets } from "./codec.js";
+import { base64url, canonicalize, utf8, verifiesRaw, type Octets } from "../codec.js";
 import { argumentOf, digitsOf, digitsValue, readVector, setArgument, setSize, RADIX, VectorGenerators, vectorSize, type Argument, type Digit } from "./arguments.js";
 import { basePoint, checkChallenge, firstMessage, messageGenerator, MISMATCH, readKey, readProof, refusing, scalarOf } from "./bbs.js";
 import { checkTime, contextDigest, contextFields, readContext, readEnvelope, type Context } from "./context.js";
@@ -93,11 +93,11 @@ function readConsent(value: unknown): Consent {
   const said = members(value, ["cover", "notAfter", "notBefore", "value"]);
   const cover = integer(said.cover, 0, 31);
   const isBound = (cover & COVER.question) !== 0 && (cover & (COVER.challenge | COVER.agent)) !== 0;
-  check(isBound, "a consent covers the question, and the challenge or the agent's key");
+  check(isBound, "the consent covers too little");
   // Finer times would make consents of one time linkable.
   const step = (cover & COVER.challenge) !== 0 ? HOUR_SECONDS : DAY_SECONDS;
   const [notBefore, notAfter] = [integer(said.notBefore, 0, LAST_SECOND), integer(said.notAfter, 0, LAST_SECOND)];
-  check(notBefore % step === 0 && notAfter % step === 0 && notBefore < notAfter, "the times of a consent are whole hours, without a challenge whole days");
+  check(notBefore % step === 0 && notAfter % step === 0 && notBefore < notAfter, "the times of the consent are not whole hours or days");
   return { cover, notBefore, notAfter, value: bytes(said.value) };
 }
 
@@ -191,11 +191,11 @@ interface Statement {
 function statementOf(shown: Presentation, keys: ReadonlyMap<string, Octets>): Statement {
   const { question, day, epochs } = shown;
   const { credentials } = question;
-  check((day === undefined) !== question.validity && (day === undefined || (day >= 1 && day <= LAST_PROOF_DAY)), "a day stands in the statement exactly if validity is asked");
-  check(epochs.length === (question.status ? credentials.length : 0), "there is one status list for each credential exactly if status is asked");
+  check((day === undefined) !== question.validity && (day === undefined || (day >= 1 && day <= LAST_PROOF_DAY)), "the day is missing, or was not asked for");
+  check(epochs.length === (question.status ? credentials.length : 0), "a status list is missing, or was not asked for");
   epochs.forEach(({ issuer, list: id, period }, place) => {
     const { status, issuer: own } = credentials[place]?.header as BoundHeader;
-    check(issuer === own && id === status?.list && period === status.period, "the status list is not the one that the credential names");
+    check(issuer === own && id === status?.list && period === status.period, "a status list is missing, or was not asked for");
   });
   const form = normalForm(question);
   const equals = form.goals.flatMap((goal) => ("equals" in goal ? [goal] : []));
@@ -219,7 +219,7 @@ function partsOf({ question, epochs }: Presentation, keys: ReadonlyMap<string, O
   const isConsented = question.holder === "consent";
   const part = (kind: string, method: string, header: Octets, count: number, disclosed: Map<number, bigint>, place: number): Signed => {
     const key = keys.get(method);
-    check(key !== undefined, "the key of a credential or of a status list is not known");
+    check(key !== undefined, "a key is unknown");
     const base = kind === "credential" && isConsented ? "consented" : "plain";
     const hidden = Array.from({ length: count }, (_, slot) => slot).filter((slot) => !disclosed.has(slot));
     const isOwn = (slot: number): boolean => (owner.get(slotKey({ part: place, slot })) ?? slotKey({ part: place, slot })) === slotKey({ part: place, slot });
@@ -326,24 +326,24 @@ function statementOctets({ question, day }: Presentation, form: NormalForm, part
 function checkShape(shown: Presentation, { parts, shown: disclosed, layout, sets }: Statement): void {
   const { question, consent } = shown;
   const said = disclosed.map(([part, slot, octets]) => [part, slot, base64url(octets)]);
-  check(canonicalize(said) === canonicalize(shown.disclosed), "the proof discloses something else than it says");
+  check(canonicalize(said) === canonicalize(shown.disclosed), "the proof discloses something else than the predicates say");
   const isPlain = question.pseudonym !== undefined && question.holder !== "consent";
-  check((shown.pseudonym !== undefined) === isPlain && (consent !== undefined) === (question.holder === "consent"), "the pseudonym or the consent is missing, or was not asked for");
+  check((shown.pseudonym !== undefined) === isPlain && (consent !== undefined) === (question.holder === "consent"), "a pseudonym or a consent is missing, or was not asked for");
   const lengths = [...parts.map(({ owned }, place) => 3 * POINT_SIZE + SCALAR_SIZE * (3 + owned.length + (place === 0 ? 1 : 0))), layout.size, ...sets.map(({ scalars }) => setSize(scalars.length))];
   const found = [...shown.proofs, shown.argument, ...shown.sets].map(({ length }) => length);
-  check(shown.sets.length === sets.length && canonicalize(found) === canonicalize(lengths), "the sub-proofs are not those of the statement");
+  check(shown.sets.length === sets.length && canonicalize(found) === canonicalize(lengths), "a sub-proof has the wrong length");
 }
 
 function checkAcceptance(shown: Presentation, { now, statusMaxAge, cover }: Acceptance): void {
   const { context, day, consent } = shown;
   checkTime(context, now);
-  check(day === undefined || context.expiresAt <= (day + 1) * DAY_SECONDS + DAY_SKEW, "a proof that says that credentials are valid ends with its day");
+  check(day === undefined || context.expiresAt <= (day + 1) * DAY_SECONDS + DAY_SKEW, "the proof is about another day");
   const days = [now - DAY_SKEW, now + DAY_SKEW].map((time) => Math.floor(time / DAY_SECONDS));
-  check(day === undefined || days.includes(day), "the proof says that the credentials were valid on another day");
+  check(day === undefined || days.includes(day), "the proof is about another day");
   check(areEpochsRecent(shown, now, statusMaxAge), "the status list is of another time");
   if (consent === undefined) return;
-  check(consent.notBefore <= now + CLOCK_SKEW && now < consent.notAfter, "the holder's consent is not of this time");
-  check((cover & consent.cover) === cover, "the holder's consent does not cover what it must");
+  check(consent.notBefore <= now + CLOCK_SKEW && now < consent.notAfter, "the consent is of another time");
+  check((cover & consent.cover) === cover, "the consent covers too little");
 }
 
 /** Check that the agent of the context hands over the proof. */
@@ -458,8 +458,8 @@ function checkConsent(octets: Octets, question: Question, message: Octets): Poin
   const base = question.pseudonym === undefined ? undefined : pseudonymBase(question.pseudonym);
   const shownCount = count + (base === undefined ? 0 : 1);
   const end = POINT_SIZE * shownCount;
-  check(octets.length === end + SCALAR_SIZE * (count + 2), "the consent has not the length of one");
-  const [z0 = 0n, ...others] = readScalars(octets.subarray(end), 0n, "a scalar is not below the group order");
+  check(octets.length === end + SCALAR_SIZE * (count + 2), "the consent has another length");
+  const [z0 = 0n, ...others] = readScalars(octets.subarray(end), 0n, "a scalar is out of range");
   const c = others.pop() ?? 0n;
   const encoded = Array.from({ length: shownCount }, (_, place) => octets.slice(POINT_SIZE * place, POINT_SIZE * (place + 1)));
   const points = encoded.map(decodePoint);

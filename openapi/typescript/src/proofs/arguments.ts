@@ -1,6 +1,6 @@
 // The arguments beside a BBS proof: a committed vector of digits or bits, whose check polynomial must lack its top term (PROTOCOL.md §4, §5).
 
-import { utf8, type Octets } from "./codec.js";
+import { utf8, type Octets } from "../codec.js";
 import { decodePoint, encodePoints, hashToPoint, modulo, POINT_SIZE, SCALAR_SIZE, sum, type Point, type Term } from "./curve.js";
 import { MISMATCH, refusing } from "./bbs.js";
 import { check, concat, number, readScalars } from "./frames.js";
@@ -74,9 +74,9 @@ export const vectorSize = (points: number, responses: number): number => POINT_S
 /** Decode a vector of exactly this size. Throws `ProofRefused`. */
 export function readVector(octets: Octets, points: number, responses: number): ReceivedVector {
   check(octets.length === vectorSize(points, responses), "a sub-proof has the wrong length");
-  const scalars = readScalars(octets.subarray(POINT_SIZE * points), 0n, "a scalar of a sub-proof is not below the group order");
+  const scalars = readScalars(octets.subarray(POINT_SIZE * points), 0n, "a scalar is out of range");
   const parts = Array.from({ length: points }, (_, place) => octets.slice(POINT_SIZE * place, POINT_SIZE * (place + 1)));
-  const decoded = refusing(() => parts.map(decodePoint), "a point of a sub-proof is not valid");
+  const decoded = refusing(() => parts.map(decodePoint), "a point is not one of the subgroup");
   const [z = 0n, zt = 0n] = scalars.slice(-2);
   return { octets: parts, points: decoded, responses: scalars.slice(0, -2), openings: [z, zt] };
 }

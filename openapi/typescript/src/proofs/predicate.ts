@@ -1,6 +1,6 @@
 // Predicates about attributes, and the goals that a proof shows, at most one for each slot (PROTOCOL.md §3).
 
-import { canonicalize } from "./codec.js";
+import { canonicalize } from "../codec.js";
 import { jsonOf, messageOf, octetsOf, OFFSET, readValue, type Attribute, type Message, type Schema, type TypedValue } from "./credential.js";
 import { byCodePoints, check, list, members, string } from "./frames.js";
 
@@ -99,8 +99,8 @@ function interval(attribute: Attribute, bounds: readonly Predicate[]): readonly 
     if (least !== undefined && least > low) low = least;
     if (most !== undefined && most < high) high = most;
   }
-  check(low <= high, "no value of the attribute's domain satisfies the predicates");
-  check(low !== first || high !== last, "every value of the attribute's domain satisfies the predicate");
+  check(low <= high, "no value satisfies the predicates together");
+  check(low !== first || high !== last, "every value satisfies the predicate");
   return [low, high];
 }
 

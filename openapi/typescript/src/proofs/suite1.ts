@@ -1,6 +1,6 @@
 // Proofs of the suite identity-bbs-predicates-1: predicates about one credential (PROTOCOL.md).
 
-import { base64url, canonicalize, utf8, type Octets } from "./codec.js";
+import { base64url, canonicalize, utf8, type Octets } from "../codec.js";
 import { argumentOf, digitsOf, digitsValue, readVector, setArgument, setSize, RADIX, VectorGenerators, vectorSize, type Argument } from "./arguments.js";
 import { checkChallenge, firstMessage, MISMATCH, readKey, readProof, scalarOf } from "./bbs.js";
 import { checkTime, contextDigest, contextFields, readContext, readEnvelope, type Context } from "./context.js";
@@ -63,7 +63,7 @@ export function verifyPlainProof(plain: PlainProof, publicKey: Octets, now: numb
   const digits = plans.flat();
   check(digits.length <= MOST_DIGITS, "the intervals need too many digits");
   const sizes = [...(ranges.length > 0 ? [vectorSize(RADIX, digits.length - ranges.length)] : []), ...sets.map(({ scalars }) => setSize(scalars.length))];
-  check(canonicalize(plain.subProofs.map(({ length }) => length)) === canonicalize(sizes), "the sub-proofs are not those of the statement");
+  check(canonicalize(plain.subProofs.map(({ length }) => length)) === canonicalize(sizes), "a sub-proof has the wrong length");
 
   const key = readKey(publicKey);
   const { proof, challenge: c } = readProof(plain.bbsProof, hidden.length, true);

@@ -1,6 +1,6 @@
 // For whom and when a proof is made, and the text in which it travels: base64url of one canonical JSON object (PROTOCOL.md §7).
 
-import { base64url, canonicalize, utf8, type Octets } from "./codec.js";
+import { base64url, canonicalize, utf8, type Octets } from "../codec.js";
 import { isPrintable } from "./credential.js";
 import { sha256 } from "./curve.js";
 import { bytes, check, integer, members, number, optional, readCanonical, shaped, string } from "./frames.js";

@@ -1,7 +1,7 @@
 // The key by which a proof is verified: taken from the DID document of the issuer, never from the proof.
 
-import { multikey, type Octets } from "./codec.js";
-import { instantOf } from "./entry.js";
+import { multikey, type Octets } from "../codec.js";
+import { instantOf } from "../entry.js";
 
 type Json = Record<string, unknown>;
 

@@ -3,7 +3,7 @@
 import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { expand_message_xmd } from "@noble/curves/abstract/hash-to-curve.js";
 import { sha256 as sha256Of } from "@noble/hashes/sha2.js";
-import type { Octets } from "./codec.js";
+import type { Octets } from "../codec.js";
 import { compress, decompress, Point, sumOfProducts } from "./group.js";
 
 const { G1, G2, fields } = bls12_381;
@@ -57,7 +57,7 @@ export function readNumber(octets: Octets): bigint {
 /** Decode a point of G1: 48 bytes, canonical, in the subgroup, not the identity. Throws `InvalidPoint`. */
 export function decodePoint(octets: Octets): Point {
   const point = decompress(octets);
-  if (point === undefined) throw new InvalidPoint("the bytes encode no point of the subgroup, or the identity");
+  if (point === undefined) throw new InvalidPoint("the bytes encode no point of the subgroup");
   return point;
 }
 
@@ -72,7 +72,7 @@ export function decodeKeyPoint(octets: Octets): KeyPoint {
     throw new InvalidPoint("the bytes encode no point of the subgroup");
   }
   const isCanonical = octets.length === KEY_SIZE && !point.is0() && isEqual(point.toBytes(true) as Octets, octets);
-  if (!isCanonical) throw new InvalidPoint("the bytes encode the identity, or are not canonical");
+  if (!isCanonical) throw new InvalidPoint("the bytes encode no point of the subgroup");
   return point;
 }
 

@@ -1,13 +1,13 @@
 // Verification of a proof without a service: the checks and the verdict of `verifyProof`, made here.
 
-import { base64url, base64urlDecode, canonicalize, isPublicKey, multikey, utf8, type Octets } from "./codec.js";
+import { base64url, base64urlDecode, canonicalize, isPublicKey, multikey, utf8, type Octets } from "../codec.js";
 import type { Context } from "./context.js";
 import { isPrintable, plainHeader, readHeader, type BoundHeader, type Schema } from "./credential.js";
 import { isEqual, sha256 } from "./curve.js";
-import type { components } from "./document.js";
+import type { components } from "../document.js";
 import { list, ProofRefused, string } from "./frames.js";
 import { assertionKey, hasManyKeys } from "./issuer_key.js";
-import { verifyLog } from "./log.js";
+import { verifyLog } from "../log.js";
 import { predicateJson, predicateText, readPredicates, type Predicate } from "./predicate.js";
 import { plainSignals, readPlainProof, verifyPlainProof, type PlainProof } from "./suite1.js";
 import { areEpochsRecent, presentationMethods, presentationSignals, readPresentation, REQUEST_COVER } from "./suite2.js";

@@ -1,10 +1,10 @@
 // Attributes, values and signed headers of credentials, in the one form that each has (PROTOCOL.md §2, PROTOCOL-2.md §2).
 
-import { base64url, canonicalize, utf8, type Octets } from "./codec.js";
+import { base64url, canonicalize, utf8, type Octets } from "../codec.js";
 import { isEqual } from "./curve.js";
-import { instantOf } from "./entry.js";
+import { instantOf } from "../entry.js";
 import { bytes, check, concat, flag, integer, list, object, readCanonical, shaped, string } from "./frames.js";
-import { isAssigned } from "./unicode14.js";
+import { isAssigned } from "../unicode14.js";
 
 export type AttributeType = "integer" | "decimal" | "date" | "datetime" | "boolean" | "string";
 /** The message of a slot: bytes, which BBS hashes, or the scalar itself in a numeric slot. */
@@ -188,17 +188,17 @@ export const readHeader = (octets: Octets): Schema =>
 
 /** Read the header of a credential of suite 2. Throws `ProofRefused`. */
 export const readBoundHeader = (octets: Octets): BoundHeader =>
-  shaped("not the header of a credential of suite 2", () => {
+  shaped("not the header of a credential", () => {
     check(octets.length <= MOST_HEADER, "the header is too long");
     const value = readCanonical(octets, BOUND_TAG);
     const schema = readSchema(value, octets, FIRST_SLOT);
     const [method, keeper, digest] = [string(value.method), string(value.holder), bytes(value.digest)];
     const [, issuer] = METHOD.exec(method) ?? [];
-    check(issuer !== undefined && method.length <= MOST_METHOD && digest.length === 32, "the header names no key, or no schema");
-    check(["wallet", "custodian", "none"].includes(keeper), "the header names no keeper of the holder's secret");
+    check(issuer !== undefined && method.length <= MOST_METHOD && digest.length === 32, "not the header of a credential");
+    check(["wallet", "custodian", "none"].includes(keeper), "not the header of a credential");
     const named = value.status === null ? undefined : object(value.status);
     const status = named && { list: string(named.list), period: Number(named.period) };
-    check(status === undefined || (LIST_ID.test(status.list) && PERIODS.includes(status.period)), "the header names no status list");
+    check(status === undefined || (LIST_ID.test(status.list) && PERIODS.includes(status.period)), "not the header of a credential");
     const written = {
       attributes: attributesJson(schema),
       digest: base64url(digest),
@@ -234,7 +234,7 @@ function readSchema(value: Record<string, unknown>, header: Octets, firstSlot: n
   const id = string(value.schema);
   const all = list(value.attributes, MOST_ATTRIBUTES).map(readAttribute);
   const attributes = new Map(all.map((attribute) => [attribute.name, attribute]));
-  check(isPrintable(id, 512) && all.length > 0 && attributes.size === all.length, "the schema has no id or attributes, or one of them twice");
+  check(isPrintable(id, 512) && all.length > 0 && attributes.size === all.length, "an attribute is malformed");
   const ordered = all.filter(({ domain }) => domain !== undefined);
   return {
     id,
@@ -248,16 +248,16 @@ function readSchema(value: Record<string, unknown>, header: Octets, firstSlot: n
 
 function readAttribute(value: unknown): Attribute {
   const { name, type, scale = 0, domain } = object(value);
-  check(isComposed(string(name), 64) && Object.hasOwn(DOMAINS, string(type)), "an attribute has no name or type");
+  check(isComposed(string(name), 64) && Object.hasOwn(DOMAINS, string(type)), "an attribute is malformed");
   const kind = type as AttributeType;
   const widest = DOMAINS[kind];
   const digits = integer(scale, 0, kind === "decimal" ? 9 : 0);
   if (widest === undefined) return { name: string(name), type: kind, scale: 0, domain: undefined };
   const [low = 0n, high = 0n] = list(domain, 2).map((bound) => {
-    check(/^-?[0-9]{1,20}$/.test(string(bound)), "a bound is not an integer");
+    check(/^-?[0-9]{1,20}$/.test(string(bound)), "an attribute is malformed");
     return BigInt(string(bound));
   });
-  check(widest[0] <= low && low < high && high <= widest[1], "the domain of an attribute is empty or too wide");
+  check(widest[0] <= low && low < high && high <= widest[1], "an attribute is malformed");
   return { name: string(name), type: kind, scale: digits, domain: [low, high] };
 }
 

@@ -1,6 +1,6 @@
 // The question of a proof of suite 2 about one to four credentials, and its normal form (PROTOCOL-2.md §4).
 
-import { base64url, canonicalize } from "./codec.js";
+import { base64url, canonicalize } from "../codec.js";
 import { FIRST_SLOT, isComposed, isSame, messageOf, NULL_OCTETS, NULL_SCALAR, type BoundHeader, type Message } from "./credential.js";
 import { sha256 } from "./curve.js";
 import { byCodePoints, check, flag, integer, list, members, string } from "./frames.js";
@@ -52,7 +52,7 @@ const NOT_EQUAL = "neq";
 export function readQuestion(value: unknown, headers: readonly BoundHeader[]): Question {
   const said = members(value, MEMBERS);
   const asked = list(said.credentials, MOST_CREDENTIALS).map((one) => members(one, ["header", "issuer", "predicates"]));
-  check(asked.length > 0 && asked.length === headers.length, "the question is of another number of credentials");
+  check(asked.length > 0 && asked.length === headers.length, "the question has another number of credentials");
   const all = asked.map((one) => list(one.predicates, MOST_PREDICATES)).flat();
   check(all.length <= MOST_PREDICATES, "the question has too many predicates");
   const sets = all.map((one) => members(one, ["attributeName", "type", "value"]).value);
@@ -76,13 +76,13 @@ export function readQuestion(value: unknown, headers: readonly BoundHeader[]): Q
   checkEither(question);
   checkSame(question);
   checkHolder(question);
-  check(!status || (validity && headers.every((header) => header.status !== undefined)), "status is asked of credentials with a list, together with validity");
+  check(!status || (validity && headers.every((header) => header.status !== undefined)), "the question is about a status that a credential lacks");
   return question;
 }
 
 function readAttributeOf(value: unknown): AttributeOf {
   const [credential, name, ...more] = list(value, 2);
-  check(more.length === 0, "an attribute is a number and a name");
+  check(more.length === 0, "same is not in its one form");
   return [integer(credential, 0, MOST_CREDENTIALS - 1), string(name)];
 }
 
@@ -94,27 +94,27 @@ const byAttribute = (one: AttributeOf, other: AttributeOf): number => one[0] - o
 
 function checkEither({ either }: Question): void {
   const named = either.flat();
-  check(new Set(named).size === named.length, "either names a predicate twice");
-  check(either.every((group) => group.length >= 2 && group.length <= 4 && ascends(group, (one, other) => one - other)), "a group of either has 2 to 4 predicates, in ascending order");
-  check(ascends(either, ([one = 0], [other = 0]) => one - other), "the groups of either stand in ascending order");
+  check(new Set(named).size === named.length, "either is not in its one form");
+  check(either.every((group) => group.length >= 2 && group.length <= 4 && ascends(group, (one, other) => one - other)), "either is not in its one form");
+  check(ascends(either, ([one = 0], [other = 0]) => one - other), "either is not in its one form");
 }
 
 function checkSame({ same, credentials }: Question): void {
   const named = same.flat().map(([credential, name]) => `${credential} ${name}`);
-  check(new Set(named).size === named.length, "an attribute is in one class of same at most");
-  check(same.every((group) => group.length >= 2 && ascends(group, byAttribute)), "a class of same has 2 attributes at least, in ascending order");
-  check(ascends(same, ([one], [other]) => (one === undefined || other === undefined ? 0 : byAttribute(one, other))), "the classes of same stand in ascending order");
+  check(new Set(named).size === named.length, "same is not in its one form");
+  check(same.every((group) => group.length >= 2 && ascends(group, byAttribute)), "same is not in its one form");
+  check(ascends(same, ([one], [other]) => (one === undefined || other === undefined ? 0 : byAttribute(one, other))), "same is not in its one form");
   for (const group of same) {
     const kinds = group.map(([credential, name]) => credentials[credential]?.header.attributes.get(name));
     const [first] = kinds;
-    check(first !== undefined && kinds.every((one) => one?.type === first.type && one.scale === first.scale), "the attributes of same have one type and scale");
+    check(first !== undefined && kinds.every((one) => one?.type === first.type && one.scale === first.scale), "same names an unknown attribute, or those of two types");
   }
 }
 
 function checkHolder({ credentials, holder, pseudonym }: Question): void {
   const hasBearer = credentials.some(({ header }) => header.isBearer);
   check(!hasBearer || (holder === "none" && pseudonym === undefined && credentials.length === 1), "a bearer credential stands alone, where no holder is asked for");
-  check(pseudonym === undefined || isComposed(pseudonym, MOST_PSEUDONYM), "the context of a pseudonym is printable and in NFC");
+  check(pseudonym === undefined || isComposed(pseudonym, MOST_PSEUDONYM), "the context of a pseudonym is not printable");
 }
 
 /** Return the normal form of a question. Throws `ProofRefused`: for one that is trivial or publicly contradictory. */
@@ -154,7 +154,7 @@ export const slotKey = ({ part, slot }: Slot): string => `${part} ${slot}`;
 function slotOfName({ credentials }: Question, part: number, name: string): Slot {
   const { header } = credentials[part] as AskedCredential;
   const attribute = header.attributes.get(name);
-  check(attribute !== undefined, "same names an attribute that is not there");
+  check(attribute !== undefined, "same names an unknown attribute");
   return { part, slot: slotOf(header, attribute) };
 }
 
@@ -173,7 +173,7 @@ function goalsOfPart(header: BoundHeader, predicates: readonly Predicate[]): { g
     const [goal, message] = [goals.get(slot), messageOf(operands[0] ?? { type: "string", text: "", number: undefined })];
     if (goal !== undefined && "among" in goal) goals.set(slot, among(slot, goal.among.filter((one) => !isSame(one, message))));
     else {
-      check(goal === undefined || !("equals" in goal) || !isSame(goal.equals, message), "no value can satisfy the predicates together");
+      check(goal === undefined || !("equals" in goal) || !isSame(goal.equals, message), "no value satisfies the predicates together");
       const isOpen = goal === undefined || ("low" in goal && typeof message === "bigint" && goal.low <= message && message <= goal.high);
       const known = rows.get(slot) ?? [];
       if (isOpen && !known.some((one) => isSame(one, message))) rows.set(slot, [...known, message]);

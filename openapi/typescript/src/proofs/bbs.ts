@@ -1,7 +1,7 @@
 // BBS proofs of the suite BLS12-381-SHA-256 (draft-irtf-cfrg-bbs-signatures-10), verified in parts, so that further arguments can
 // share their challenge.
 
-import { utf8, type Octets } from "./codec.js";
+import { utf8, type Octets } from "../codec.js";
 import type { Message } from "./credential.js";
 import { decodeKeyPoint, decodePoint, encodePoints, expand, hashToPoint, hashToScalar, KEY_SIZE, POINT_SIZE, SCALAR_SIZE } from "./curve.js";
 import { InvalidPoint, sum, type KeyPoint, type Point, type Term } from "./curve.js";
@@ -80,7 +80,7 @@ export function readProof(octets: Octets, hidden: number, isLead: boolean): { pr
   const size = POINTS_SIZE + SCALAR_SIZE * (OWN_SCALARS + hidden + (isLead ? 1 : 0));
   check(octets.length === size, "the BBS proof hides another number of messages");
   const scalars = readScalars(octets.subarray(POINTS_SIZE), isLead ? 1n : 0n, "a scalar is out of range");
-  const points = refusing(() => [0, 1, 2].map((place) => decodePoint(octets.slice(place * POINT_SIZE, (place + 1) * POINT_SIZE))), "Abar, Bbar or D is no point of the subgroup");
+  const points = refusing(() => [0, 1, 2].map((place) => decodePoint(octets.slice(place * POINT_SIZE, (place + 1) * POINT_SIZE))), "a point is not one of the subgroup");
   const end = OWN_SCALARS + hidden;
   const proof = { points: points as [Point, Point, Point], octets: octets.slice(0, POINTS_SIZE), own: scalars.slice(0, OWN_SCALARS), messages: scalars.slice(OWN_SCALARS, end) };
   return { proof, challenge: scalars[end] ?? 0n };
