@@ -3,7 +3,7 @@
 import { base64url, canonicalize, utf8, type Octets } from "../codec.js";
 import { isEqual } from "./curve.js";
 import { instantOf } from "../entry.js";
-import { bytes, check, concat, flag, integer, list, object, readCanonical, shaped, string } from "./frames.js";
+import { bytes, check, concat, flag, integer, list, object, readCanonical, shaped, string, tuple } from "./frames.js";
 import { isAssigned } from "../unicode14.js";
 
 export type AttributeType = "integer" | "decimal" | "date" | "datetime" | "boolean" | "string";
@@ -253,7 +253,7 @@ function readAttribute(value: unknown): Attribute {
   const widest = DOMAINS[kind];
   const digits = integer(scale, 0, kind === "decimal" ? 9 : 0);
   if (widest === undefined) return { name: string(name), type: kind, scale: 0, domain: undefined };
-  const [low = 0n, high = 0n] = list(domain, 2).map((bound) => {
+  const [low = 0n, high = 0n] = tuple(domain, 2).map((bound) => {
     check(/^-?[0-9]{1,20}$/.test(string(bound)), "an attribute is malformed");
     return BigInt(string(bound));
   });

@@ -111,6 +111,12 @@ export function list(value: unknown, most = Infinity): unknown[] {
   return value as unknown[];
 }
 
+/** Return a list of exactly `size` items. */
+export function tuple(value: unknown, size: number): unknown[] {
+  check(list(value).length === size, "a list is too long, or none");
+  return value as unknown[];
+}
+
 export function string(value: unknown): string {
   check(typeof value === "string", "a member has another type");
   return value;
@@ -122,7 +128,7 @@ export function flag(value: unknown): boolean {
 }
 
 /** Return an integer from `least` to `most`. */
-export function integer(value: unknown, least: number, most: number): number {
+export function integer(value: unknown, least = -Infinity, most = Infinity): number {
   check(Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most, "a member has another type, or is out of range");
   return Number(value);
 }

@@ -3,7 +3,7 @@
 import { base64url, canonicalize } from "../codec.js";
 import { FIRST_SLOT, isComposed, isSame, messageOf, NULL_OCTETS, NULL_SCALAR, type BoundHeader, type Message } from "./credential.js";
 import { sha256 } from "./curve.js";
-import { byCodePoints, check, flag, integer, list, members, string } from "./frames.js";
+import { byCodePoints, check, flag, integer, list, members, string, tuple } from "./frames.js";
 import { among, checkElements, goalsOf, MOST_PREDICATES, predicateJson, readPredicates, slotOf, type Goal, type Predicate } from "./predicate.js";
 
 export interface AskedCredential {
@@ -81,8 +81,7 @@ export function readQuestion(value: unknown, headers: readonly BoundHeader[]): Q
 }
 
 function readAttributeOf(value: unknown): AttributeOf {
-  const [credential, name, ...more] = list(value, 2);
-  check(more.length === 0, "same is not in its one form");
+  const [credential, name] = tuple(value, 2);
   return [integer(credential, 0, MOST_CREDENTIALS - 1), string(name)];
 }
 

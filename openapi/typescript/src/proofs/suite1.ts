@@ -6,7 +6,7 @@ import { checkChallenge, firstMessage, MISMATCH, readKey, readProof, scalarOf } 
 import { checkTime, contextDigest, contextFields, readContext, readEnvelope, type Context } from "./context.js";
 import { isPrintable, messageOf, octetsOf, readHeader, type Message, type Schema } from "./credential.js";
 import { hashToScalar, modulo, pairingsAgree, sha256 } from "./curve.js";
-import { bytes, check, concat, frame, list, number, scalar, string } from "./frames.js";
+import { bytes, check, concat, frame, integer, list, number, scalar, string, tuple } from "./frames.js";
 import { goalsOf, predicateJson, readPredicates, type Goal, type Predicate } from "./predicate.js";
 
 /** The content of a proof, unverified. */
@@ -16,7 +16,8 @@ export interface PlainProof {
   readonly schema: Schema;
   readonly predicates: readonly Predicate[];
   readonly context: Context;
-  readonly goals: readonly Goal[];
+  /** Slots and bytes that the proof discloses, as JSON. */
+  readonly disclosed: unknown;
   readonly bbsProof: Octets;
   readonly subProofs: readonly Octets[];
 }
@@ -37,12 +38,19 @@ export const readPlainProof = (text: string): PlainProof =>
     const schema = readHeader(bytes(value.header));
     const predicates = readPredicates(schema, value.predicates);
     check(predicates.length > 0 && canonicalize(predicates.map(predicateJson)) === canonicalize(value.predicates), "a predicate is not in its canonical form");
-    const goals = goalsOf(schema, predicates);
-    const shown = goals.flatMap((goal) => ("equals" in goal && typeof goal.equals !== "bigint" ? [[goal.slot, base64url(goal.equals)]] : []));
-    check(canonicalize(shown) === canonicalize(value.disclosed), "the proof discloses something else than the predicates say");
     const subProofs = list(value.predicateProofs, MOST_SUB_PROOFS).map(bytes);
-    return { suite: 1, method, schema, predicates, context: readContext(value.context), goals, bbsProof: bytes(value.bbsProof), subProofs };
+    return { suite: 1, method, schema, predicates, context: readContext(value.context), disclosed: readDisclosed(value.disclosed, schema), bbsProof: bytes(value.bbsProof), subProofs };
   });
+
+/** Return the disclosed slots, if they are hashed ones in ascending order. */
+function readDisclosed(value: unknown, schema: Schema): unknown {
+  let next = 0;
+  for (const [slot, octets] of list(value).map((one) => tuple(one, 2))) {
+    next = integer(slot, next, schema.attributes.size - 1) + 1;
+    bytes(octets);
+  }
+  return value;
+}
 
 /** Return the public signals of a proof. */
 export function plainSignals({ method, schema, predicates, context }: PlainProof): string[] {
@@ -52,7 +60,10 @@ export function plainSignals({ method, schema, predicates, context }: PlainProof
 
 /** Verify a proof under the 96 bytes of the issuer's key, at `now` in seconds. Throws `ProofRefused`. */
 export function verifyPlainProof(plain: PlainProof, publicKey: Octets, now: number): void {
-  const { schema, goals, context } = plain;
+  const { schema, context } = plain;
+  const goals = goalsOf(schema, plain.predicates);
+  const shownSlots = goals.flatMap((goal) => ("equals" in goal && typeof goal.equals !== "bigint" ? [[goal.slot, base64url(goal.equals)]] : []));
+  check(canonicalize(shownSlots) === canonicalize(plain.disclosed), "the proof discloses something else than the predicates say");
   checkTime(context, now);
   const [disclosed, equal] = [new Map<number, bigint>(), new Map<number, bigint>()];
   for (const goal of goals) if ("equals" in goal) (typeof goal.equals === "bigint" ? equal : disclosed).set(goal.slot, scalarOf(goal.equals));
@@ -89,7 +100,7 @@ export function verifyPlainProof(plain: PlainProof, publicKey: Octets, now: numb
   for (const [place, { slot, scalars }] of sets.entries())
     made.push(setArgument(GENERATORS, subProofs[place] ?? new Uint8Array(), scalars, responses.get(slot) ?? 0n, c));
 
-  const statement = statementOctets(plain, publicKey);
+  const statement = statementOctets(plain, goals, publicKey);
   const bound = frame(`${TAG}context`, contextFields(context));
   const shown = frame(`${TAG}disclosed`, [...disclosed].map(([slot, value]) => concat(number(slot), scalar(value))));
   const said = [statement, bound, number(hidden.length), number(schema.count), shown, first.octets, scalar(first.domain)];
@@ -105,7 +116,7 @@ export function verifyPlainProof(plain: PlainProof, publicKey: Octets, now: numb
 export const ascending = (messages: readonly Message[]): bigint[] => messages.map(scalarOf).sort((one, other) => (one < other ? -1 : 1));
 
 /** Return issuer, header, the predicates as asked, and their goals. */
-function statementOctets({ method, schema, predicates, goals }: PlainProof, publicKey: Octets): Octets {
+function statementOctets({ method, schema, predicates }: PlainProof, goals: readonly Goal[], publicKey: Octets): Octets {
   const asked = predicates.map(({ attribute, type, operands }) => {
     const [first] = operands;
     const operand = type === "set_member" ? setDigest(TAG, operands.map(messageOf)) : octetsOf(first ?? { type: "string", text: "", number: undefined });

@@ -6,7 +6,7 @@ import { basePoint, checkChallenge, firstMessage, messageGenerator, MISMATCH, re
 import { checkTime, contextDigest, contextFields, readContext, readEnvelope, type Context } from "./context.js";
 import { FIRST_SLOT, readBoundHeader, readStatusHeader, STATUS_BITS, type BoundHeader, type StatusEpoch } from "./credential.js";
 import { decodePoint, encodePoints, hashToPoint, hashToScalar, modulo, pairingsAgree, POINT_SIZE, readNumber, SCALAR_SIZE, sha256, sum, type Point } from "./curve.js";
-import { bytes, check, concat, frame, integer, list, members, number, optional, optionalBytes, readScalars, scalar } from "./frames.js";
+import { bytes, check, concat, frame, integer, list, members, number, optional, optionalBytes, readScalars, scalar, tuple } from "./frames.js";
 import { MOST_CREDENTIALS, normalForm, readQuestion, slotKey, type NormalForm, type Question, type Slot } from "./question.js";
 import { predicateJson } from "./predicate.js";
 import { ascending, goalOctets } from "./suite1.js";
@@ -73,12 +73,15 @@ export const readPresentation = (text: string): Presentation =>
     return {
       suite: 2,
       question: readQuestion(value.question, headers),
-      day: value.day === null ? undefined : integer(value.day, 0, Number.MAX_SAFE_INTEGER),
+      day: value.day === null ? undefined : integer(value.day),
       epochs: status.map((part) => readStatusHeader(bytes(part.header))),
       context: readContext(value.context),
       agent: key && { key, signature: optionalBytes(agent?.signature) },
       consent: value.consent === null ? undefined : readConsent(value.consent),
-      disclosed: value.disclosed,
+      disclosed: list(value.disclosed).map((one) => {
+        const [part, slot, octets] = tuple(one, 3);
+        return [integer(part), integer(slot), base64url(bytes(octets))];
+      }),
       proofs: [...parts, ...status].map((part) => bytes(part.proof)),
       argument: bytes(value.argument),
       sets: list(value.sets).map(bytes),
