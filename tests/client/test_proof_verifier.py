@@ -91,7 +91,7 @@ def test_issuer_key_is_that_of_a_verified_log(do: Run) -> None:
         ({"maxAge": -1}, "whole seconds"),
         ({"requires": ["revocation"]}, "requires names"),
         ({"same": []}, "same stands beside credentials"),
-        ({"credentials": []}, "leave predicates out"),
+        ({"credentials": []}, "leave predicates out: credentials has it"),
     ],
 )
 def test_expectation_that_no_proof_can_meet_is_an_error(do: Run, change: dict[str, Any], message: str) -> None:

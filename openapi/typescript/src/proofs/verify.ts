@@ -76,19 +76,18 @@ export async function verify(proof: unknown, options: VerifyOptions): Promise<Ve
 // What the verifier expects.
 
 function checkExpectation(expect: Expectation): void {
-  if (typeof expect !== "object" || expect === null) throw new TypeError("expect is missing: name predicate, challenge, domain and issuerDid");
   const has = (name: string): boolean => expect[name as keyof Expectation] !== undefined;
   for (const name of Object.keys(expect)) if (!EXPECTED.has(name)) throw new TypeError(`expect has no member ${name}; its members are ${[...EXPECTED].join(", ")}`);
   if (has("predicate") && has("predicates")) throw new TypeError("expect predicate or predicates, not both");
   if (has("credentials")) {
     for (const name of ["predicate", "predicates", "issuerDid", "schemaId"])
-      if (has(name)) throw new TypeError(`credentials says it of each: leave ${name} out`);
+      if (has(name)) throw new TypeError(`leave ${name} out: credentials has it`);
   } else for (const name of ["same", "either", "pseudonym"]) if (has(name)) throw new TypeError(`${name} stands beside credentials`);
   const { challenge, agentKey, requires = [], maxAge = 0, statusMaxAge = 0, consentCover = 0 } = expect;
   const size = challenge === undefined ? 16 : utf8(challenge).length;
   if (size < 16 || size > 256) throw new TypeError("a challenge has 16 to 256 bytes of UTF-8");
   if (agentKey !== undefined && !isPublicKey(agentKey)) throw new TypeError("agentKey is an Ed25519 multikey");
-  if (![maxAge, statusMaxAge].every((one) => Number.isSafeInteger(one) && one >= 0)) throw new TypeError("maxAge and statusMaxAge are whole seconds from 0 on");
+  if (![maxAge, statusMaxAge].every((one) => Number.isSafeInteger(one) && one >= 0)) throw new TypeError("maxAge and statusMaxAge are whole seconds");
   if (!Number.isSafeInteger(consentCover) || consentCover < 0 || consentCover > 31) throw new TypeError("consentCover is a sum from 0 to 31");
   if (!requires.every((name) => NEVER_PROVEN.slice(0, 3).includes(name))) throw new TypeError("requires names holder, credentialValidity or credentialStatus");
 }
@@ -281,7 +280,9 @@ function matchesSchemas(presented: Presented, schemas: NonNullable<VerifyOptions
   const pairs = headers.map((header) => [header, schemas.find(({ id }) => id === header.id)] as const);
   if (pairs.some(([, registered]) => registered === undefined)) return undefined;
   return pairs.every(([header, registered]) => {
-    const { id, attributes, header: text } = registered as (typeof schemas)[number];
+    const { id, attributes: titled, header: text } = registered as (typeof schemas)[number];
+    // No signature covers a title.
+    const attributes = titled.map(({ title, titles, ...others }) => others);
     const octets = readHeader(base64urlDecode(text)).header;
     if (presented.suite === 1) return isEqual(octets, header.header);
     const bound = header as BoundHeader;
