@@ -150,7 +150,8 @@ form.addEventListener("submit", async (event) => {
     console.info("The service checks this proof.", error);
     if (number !== newest) return;
     goesToService = true;
-    form.requestSubmit();
+    // A form cannot be submitted while its event is still under way.
+    setTimeout(() => form.requestSubmit());
   } finally {
     form.removeAttribute("aria-busy");
   }
