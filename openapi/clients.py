@@ -33,7 +33,7 @@ GO_CLIENT: Final = "identity-service-client-go"
 GO: Final = HERE / "go"
 PROOF_BUNDLE: Final = Path("dist", "proofs", "verify.js")
 CURVE_LICENSE: Final = "LICENSE.noble"
-_BANNER: Final = f"// src/proofs with @noble/curves and @noble/hashes ({CURVE_LICENSE}), put into one file by esbuild."
+_BANNER: Final = f"// With @noble/curves and @noble/hashes ({CURVE_LICENSE})."
 PAGE_MODULES: Final = HERE.parent / "plugins" / "ui" / "identity_ui" / "static" / "client"
 
 

@@ -25,7 +25,7 @@ export interface PlainProof {
 export const SUITE_1 = "identity-bbs-predicates-1";
 const TAG = "IDENTITY-SERVICE-ZKPRED-V1:";
 const CHALLENGE_TAG = "IDENTITY-SERVICE-ZKPRED-V1_XMD:SHA-256_H2S_Y_";
-const GENERATORS = new VectorGenerators("IDENTITY-SERVICE-ZKPRED-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_GEN_");
+export const GENERATORS = new VectorGenerators("IDENTITY-SERVICE-ZKPRED-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_GEN_");
 const MEMBERS = ["bbsProof", "context", "disclosed", "header", "predicateProofs", "predicates", "suite", "verificationMethod", "version"];
 const [MOST_METHOD, MOST_SUB_PROOFS, MOST_DIGITS] = [1_024, 17, 256];
 

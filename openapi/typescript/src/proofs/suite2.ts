@@ -9,7 +9,7 @@ import { decodePoint, encodePoints, hashToPoint, hashToScalar, modulo, pairingsA
 import { bytes, check, concat, frame, integer, list, members, number, optional, optionalBytes, readScalars, scalar, tuple } from "./frames.js";
 import { MOST_CREDENTIALS, normalForm, readQuestion, slotKey, type NormalForm, type Question, type Slot } from "./question.js";
 import { predicateJson } from "./predicate.js";
-import { ascending, goalOctets } from "./suite1.js";
+import { ascending, GENERATORS as PLAIN_GENERATORS, goalOctets } from "./suite1.js";
 
 /** The fields of the request to which the holder consents, as a sum, and the time of the consent in seconds since 1970. */
 interface Consent {
@@ -59,6 +59,12 @@ const [NO_LAST_DAY, LAST_PROOF_DAY, DAY_SECONDS, HOUR_SECONDS] = [65_535, 65_534
 const [DAY_SKEW, CLOCK_SKEW, LAST_SECOND] = [300, 60, 253_402_300_799];
 const [MOST_ELEMENTS, MOST_ROWS, WEIGHT_SIZE] = [384, 32, 16];
 const GAP_MESSAGES = 2;
+
+/** Make the generators of arguments with up to `elements` elements, so that the first proof does not wait for them. */
+export function prepare(elements: number): void {
+  for (const generators of [GENERATORS, PLAIN_GENERATORS]) generators.make(elements);
+  messageGenerator(elements >> 2);
+}
 
 /** Read the text of a presentation. Throws `ProofRefused`; nothing is done on the curve. */
 export const readPresentation = (text: string): Presentation =>

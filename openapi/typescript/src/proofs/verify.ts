@@ -13,6 +13,8 @@ import { plainSignals, readPlainProof, verifyPlainProof, type PlainProof } from 
 import { areEpochsRecent, presentationMethods, presentationSignals, readPresentation, REQUEST_COVER } from "./suite2.js";
 import { shownPseudonym, verifyPresentation, type Presentation } from "./suite2.js";
 
+export { prepare } from "./suite2.js";
+
 type Schemas = components["schemas"];
 /** What the verifier expects of a proof, in the members of a request of `verifyProof`. */
 export type Expectation = Omit<Schemas["VerifyProofRequest"], "proof" | "publicSignals" | "predicateType" | "proofId">;

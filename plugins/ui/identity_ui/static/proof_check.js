@@ -129,9 +129,21 @@ function show(found) {
 let newest = 0; // a verdict is of what stands in the form
 let goesToService = false;
 
+// What every proof needs is made while the form is filled, a part at a time, so that the page stays responsive.
+async function prepare() {
+  const [{ prepare: make }] = await load();
+  for (let elements = 4; elements <= 96; elements += 4) {
+    await new Promise((resolve) => { setTimeout(resolve, 20); });
+    make(elements);
+  }
+}
+
+let isPrepared = false;
 form.addEventListener("input", () => {
   newest += 1;
-  load().catch(() => { loading = undefined; });
+  if (isPrepared) return;
+  isPrepared = true;
+  prepare().catch(() => { [loading, isPrepared] = [undefined, false]; });
 });
 form.addEventListener("submit", async (event) => {
   if (goesToService) {
