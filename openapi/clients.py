@@ -82,12 +82,22 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
 
 
 def bundle_verifier(package: Path, tools: Path) -> None:
-    """Make one file of the verifier of proofs and its curve library in the compiled TypeScript ``package``, so that this depends on no other,
-    with the licence beside it. It imports the reader of logs, which has other users."""
+    """Make one file of the verifier of proofs and its curve library in the compiled TypeScript ``package``, which then depends on no other.
+
+    It imports the reader of logs, which has other users. The licence of the library stands beside it."""
     bundle = package / PROOF_BUNDLE
     parts = [path for path in bundle.parent.iterdir() if not path.name.startswith("verify.")]
-    options = ("--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none", "--external:../log.js")
-    run_node_tool(tools, "esbuild", bundle, *options, f"--outfile={bundle}", "--allow-overwrite", f"--banner:js={_BANNER}")
+    options = (
+        "--bundle",
+        "--format=esm",
+        "--target=es2022",
+        "--minify",
+        "--legal-comments=none",
+        "--external:../log.js",
+    )
+    run_node_tool(
+        tools, "esbuild", bundle, *options, f"--outfile={bundle}", "--allow-overwrite", f"--banner:js={_BANNER}"
+    )
     for path in parts:
         path.unlink()
     shutil.copy(tools.resolve().parent / "@noble" / "curves" / "LICENSE", bundle.with_name(CURVE_LICENSE))

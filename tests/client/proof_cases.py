@@ -364,7 +364,9 @@ def _time(random: Random, job: Job, other: Job) -> Job:
     times += [midnight + 86_400, midnight + 86_700, midnight + 90_000]
     if value.get("consent"):
         times += [value["consent"]["notBefore"] - 60, value["consent"]["notAfter"]]
-    limits = random.choice(({}, {"maxAge": random.choice((0, 30, 60))}, {"statusMaxAge": random.choice((0, 3600, 90_000))}))
+    limits = random.choice(
+        ({}, {"maxAge": random.choice((0, 30, 60))}, {"statusMaxAge": random.choice((0, 3600, 90_000))})
+    )
     return job | {"now": random.choice(times) + random.choice((-1, 0, 1)), "expect": job["expect"] | limits}
 
 
@@ -398,9 +400,13 @@ def _expected(random: Random, job: Job, other: Job) -> Job:
     predicates = [each for one in expect.get("credentials", [expect]) for each in one.get("predicates", ())]
     match random.randrange(9):
         case 0:
-            expect["challenge"] = random.choice(("another challenge of it", expect["challenge"] + " ", "\ufeff" + expect["challenge"]))
+            expect["challenge"] = random.choice(
+                ("another challenge of it", expect["challenge"] + " ", "\ufeff" + expect["challenge"])
+            )
         case 1:
-            expect["domain"] = random.choice((expect["domain"].upper(), expect["domain"] + "/", "https://other.example"))
+            expect["domain"] = random.choice(
+                (expect["domain"].upper(), expect["domain"] + "/", "https://other.example")
+            )
         case 2 if "issuerDid" in expect:
             expect["issuerDid"] = random.choice(("did:ids:eve", "x", expect["issuerDid"] + "#bbs"))
         case 3 if predicates:
@@ -408,7 +414,9 @@ def _expected(random: Random, job: Job, other: Job) -> Job:
             one["type"] = random.choice((*PredicateType, "neq", "x", "__proto__"))
         case 4 if predicates:
             one = random.choice(predicates)
-            one["value"] = random.choice((18, 18.0, 1.5, "168.3", 168.25, True, "JP", ["JP", "DE"], [2, 1], "1969-04-01", one["value"]))
+            one["value"] = random.choice(
+                (18, 18.0, 1.5, "168.3", 168.25, True, "JP", ["JP", "DE"], [2, 1], "1969-04-01", one["value"])
+            )
         case 5 if predicates:
             random.choice(predicates)["attributeName"] = random.choice((*HANA, "x", "__proto__", "constructor"))
         case 6:
@@ -443,9 +451,13 @@ def _issuer(random: Random, job: Job, other: Job) -> Job:
         case 2:
             method["controller"] = "did:ids:eve"
         case 3:
-            own["assertionMethod"] = random.choice(([], [method], [{"id": method["id"]}], ["#bbs"], "x", [None, method["id"]]))
+            own["assertionMethod"] = random.choice(
+                ([], [method], [{"id": method["id"]}], ["#bbs"], "x", [None, method["id"]])
+            )
         case 4:
-            method["publicKeyMultibase"] = random.choice(("z", "x", method["publicKeyMultibase"][:-1], 5, "z" + "1" * 98))
+            method["publicKeyMultibase"] = random.choice(
+                ("z", "x", method["publicKeyMultibase"][:-1], 5, "z" + "1" * 98)
+            )
         case 5:
             others = [each for each in documents if each is not own] or [document("did:ids:x#bbs", os.urandom(96))]
             method["publicKeyMultibase"] = others[0]["verificationMethod"][0]["publicKeyMultibase"]
@@ -531,5 +543,3 @@ def python_result(job: Job) -> Json:
         verdict = asyncio.run(check(received, question, now))
     found: Json = json.loads(msgspec.json.encode(verification(verdict, None)))
     return found
-
-

@@ -19,6 +19,7 @@ from tests.client.node_application import run_node
 from tests.client.package_cases import PackageCases, Run, check_flow
 from tests.servers import local_server
 
+
 @pytest.fixture(scope="module")
 def served() -> Iterator[LocalServer]:
     with local_server() as server:
@@ -41,7 +42,7 @@ def test_the_readme_proves_something_in_15_lines(application: Path, served: Loca
 
 
 def test_readme_verifies_the_proof_without_the_service(application: Path, served: LocalServer) -> None:
-    """The second program goes on where the first ends."""
+    """The second program continues where the first ends."""
     program = (application / "offline.js").read_text("utf-8")
     program = program.replace("http://127.0.0.1:8080", served.url).replace("idk_…", served.api_key)
     assert run_node(application, "--input-type=module", said=program) == "true\nvalid []\n"

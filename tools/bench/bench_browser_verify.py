@@ -81,9 +81,15 @@ def main() -> None:
     """Print the figures."""
     found, prepared = measured(is_prepared=False), measured(is_prepared=True)
     first, *later = found["taken"]
-    print(json.dumps({"gzip_bytes": len(gzip.compress(BUNDLE.read_bytes(), 9, mtime=0)), "load_ms": round(found["loaded"])}))
+    print(
+        json.dumps(
+            {"gzip_bytes": len(gzip.compress(BUNDLE.read_bytes(), 9, mtime=0)), "load_ms": round(found["loaded"])}
+        )
+    )
     print(f"the first verification of a page: {first:.0f} ms; after prepare(): {prepared['taken'][0]:.0f} ms")
-    print(f"each further one: median {statistics.median(later):.0f} ms, largest {max(later):.0f} ms (upper limit 150 ms)")
+    print(
+        f"each further one: median {statistics.median(later):.0f} ms, largest {max(later):.0f} ms (upper limit 150 ms)"
+    )
 
 
 if __name__ == "__main__":
