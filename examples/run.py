@@ -100,7 +100,8 @@ def verify_offline(name: str, service: Service) -> None:
             question = ["age", "gte", "18", "--audience", asked["domain"], "--challenge", asked["challenge"]]
             subprocess.run([sys.executable, program, answer, log, *question], check=True)
         elif name == "offline_typescript":
-            subprocess.run(["node", _typescript_program(Path(folder)), log, made.issuer_did], check=True)
+            question = ["age", "gte", "18", asked["domain"], asked["challenge"], made.issuer_did]
+            subprocess.run(["node", _typescript_program(Path(folder)), answer, log, *question], check=True)
         else:
             subprocess.run(["go", "run", ".", log, made.issuer_did], cwd=_go_program(Path(folder)), check=True)
 

@@ -31,6 +31,9 @@ NODE_TOOLS: Final = Path("node_modules", ".bin")
 TYPESCRIPT: Final = HERE / "typescript"
 GO_CLIENT: Final = "identity-service-client-go"
 GO: Final = HERE / "go"
+PROOF_BUNDLE: Final = Path("dist", "proofs", "verify.js")
+CURVE_LICENSE: Final = "LICENSE.noble"
+_BANNER: Final = f"// With @noble/curves and @noble/hashes ({CURVE_LICENSE})."
 PAGE_MODULES: Final = HERE.parent / "plugins" / "ui" / "identity_ui" / "static" / "client"
 
 
@@ -70,14 +73,46 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
     run_node_tool(tools, "openapi-typescript", document, *options, "--output", target / "src" / "document.ts")
     table = _operations_table(json.loads(document.read_bytes()))
     (target / "src" / "operations.ts").write_text(_OPERATIONS.format(table=table), encoding="utf-8")
+    modules = target / "node_modules"
+    modules.symlink_to(tools.resolve().parent)
     run_node_tool(tools, "tsc", "--project", target)
+    bundle_verifier(target, tools)
+    modules.unlink()
     return target
 
 
+def bundle_verifier(package: Path, tools: Path) -> None:
+    """Make one file of the verifier of proofs and its curve library in the compiled TypeScript ``package``, which then depends on no other.
+
+    It imports the reader of logs, which has other users. The licence of the library stands beside it."""
+    bundle = package / PROOF_BUNDLE
+    parts = [path for path in bundle.parent.iterdir() if not path.name.startswith("verify.")]
+    options = (
+        "--bundle",
+        "--format=esm",
+        "--target=es2022",
+        "--minify",
+        "--legal-comments=none",
+        "--external:../log.js",
+    )
+    run_node_tool(
+        tools, "esbuild", bundle, *options, f"--outfile={bundle}", "--allow-overwrite", f"--banner:js={_BANNER}"
+    )
+    for path in parts:
+        path.unlink()
+    shutil.copy(tools.resolve().parent / "@noble" / "curves" / "LICENSE", bundle.with_name(CURVE_LICENSE))
+
+
 def write_page_modules(package: Path) -> None:
-    """Brings the modules that the verify page imports up to those of the built TypeScript ``package``: what reads logs has one source."""
-    for path in PAGE_MODULES.glob("*.js"):
-        shutil.copy(package / "dist" / path.name, path)
+    """Copy the modules that pages import from the built TypeScript ``package``: what reads logs and verifies proofs has one source."""
+    for name in page_modules():
+        shutil.copy(package / "dist" / name, PAGE_MODULES / name)
+
+
+def page_modules() -> list[str]:
+    """Return the paths of the files that pages import, and of the licence, below the folder of modules."""
+    files = (path for path in PAGE_MODULES.rglob("*") if path.is_file())
+    return sorted(path.relative_to(PAGE_MODULES).as_posix() for path in files)
 
 
 def build_go_client(folder: Path, document: Path = DOCUMENT) -> Path:

@@ -8,8 +8,10 @@ Needs Python 3.11, whose ``unicodedata`` is of Unicode 14.0. The table never cha
 from __future__ import annotations
 
 import json
+import string
 import subprocess
 import sys
+import textwrap
 import unicodedata
 from itertools import groupby
 from pathlib import Path
@@ -21,23 +23,40 @@ TYPESCRIPT: Final = ROOT / "openapi" / "typescript" / "src" / "unicode14.ts"
 GO: Final = ROOT / "openapi" / "go" / "unicode14.go"
 
 _TYPESCRIPT: Final = """\
-/** Code points that Unicode 14.0 does not assign: first and last of each range. Written by tools/write_unicode_14.py. */
-const UNASSIGNED: readonly number[] = [
-{ranges}
-];
+/**
+ * Code points that Unicode 14.0 does not assign. Of each range in base 36 how far its first one is from the last one before it, and after a
+ * comma how many more there are. Written by tools/write_unicode_14.py.
+ */
+const UNASSIGNED =
+{ranges};
+
+let starts: number[] | undefined;
+
+/** Return the first of each range and the code point after its last. */
+function bounds(): number[] {{
+  let code = 0;
+  return UNASSIGNED.split(" ").flatMap((range) => {{
+    const [gap = 0, more = 0] = range.split(",").map((digits) => Number.parseInt(digits, 36));
+    const first = code + gap;
+    code = first + more;
+    return [first, code + 1];
+  }});
+}}
 
 /** Whether Unicode 14.0 assigns every code point of the text: only then each runtime brings it into the same form NFC. */
 export function isAssigned(text: string): boolean {{
   return [...text].every((character) => {{
     const code = character.codePointAt(0) ?? 0;
     if (code < 0x378) return true;
-    let [low, high] = [0, UNASSIGNED.length / 2];
+    starts ??= bounds();
+    let [low, high] = [0, starts.length];
     while (low < high) {{
       const middle = (low + high) >> 1;
-      if ((UNASSIGNED[2 * middle + 1] ?? 0) < code) low = middle + 1;
+      if ((starts[middle] ?? 0) <= code) low = middle + 1;
       else high = middle;
     }}
-    return (UNASSIGNED[2 * low] ?? Infinity) > code;
+    // Within a range an odd number of bounds is not above the code point.
+    return low % 2 === 0;
   }});
 }}
 """
@@ -80,12 +99,20 @@ def unassigned() -> list[tuple[int, int]]:
     return found
 
 
+def _base36(number: int) -> str:
+    """Return the number in base 36."""
+    digits = string.digits + string.ascii_lowercase
+    return (_base36(number // 36) if number >= 36 else "") + digits[number % 36]
+
+
 def main() -> None:
     """Write the three files."""
     ranges = unassigned()
     TABLE.write_text(json.dumps(ranges, separators=(",", ":")) + "\n")
-    lines = [ranges[at : at + 6] for at in range(0, len(ranges), 6)]
-    typescript = "\n".join("  " + " ".join(f"{low:#x}, {high:#x}," for low, high in line) for line in lines)
+    befores = [0, *(high for _, high in ranges)]
+    gaps = [(low - before, high - low) for (low, high), before in zip(ranges, befores, strict=False)]
+    texts = textwrap.wrap(" ".join(_base36(gap) + f",{_base36(more)}" * (more > 0) for gap, more in gaps), 112)
+    typescript = " +\n".join(f'  "{text} "' for text in texts[:-1]) + f' +\n  "{texts[-1]}"'
     TYPESCRIPT.write_text(_TYPESCRIPT.format(ranges=typescript))
     small = [one for one in ranges if one[1] <= 0xFFFF]
     large = [one for one in ranges if one[1] > 0xFFFF]

@@ -132,6 +132,8 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
     examine(page)
 
     vera, hers = opened()
+    methods: list[str] = []
+    vera.on("request", lambda request: methods.append(request.method))
     vera.goto(f"{world.site.url}/ui/verify")
     tab_to(vera, "#proof")
     vera.keyboard.insert_text(json.dumps(made["proof"]))
@@ -139,6 +141,9 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
     expect(vera.locator("#result h2").first).to_have_text("Genuine, but nothing ties it to you")
     for name in ("predicate", "challenge", "domain", "issuerDid"):
         expect(vera.locator(f"#missing [data-missing={name}]")).to_be_visible()
+    expect(vera.locator("#result [data-check=proof]")).to_contain_text("The computation is right")
+    # Her browser verified it: the proof went nowhere.
+    assert set(methods) == {"GET"}
     hers.look(vera)
     examine(vera)
     _, bearer = world.person("vera")

@@ -49,8 +49,11 @@ export function base58Decode(text: string): Octets {
 }
 
 /** Without padding. */
-export const base64url = (octets: Uint8Array): string =>
-  btoa(String.fromCharCode(...octets)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+export function base64url(octets: Uint8Array): string {
+  let characters = "";
+  for (const octet of octets) characters += String.fromCharCode(octet);
+  return btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
 
 /** Octets from base64url in its one form. */
 export function base64urlDecode(text: string): Octets {

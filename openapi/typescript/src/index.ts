@@ -8,3 +8,12 @@ export { readStatus } from "./status.js";
 export { actionOf, createSigner, signChallenge, signIbct } from "./signing.js";
 export type { Ibct, IssuedKeys, Signer } from "./signing.js";
 export type { components, operations, paths } from "./document.js";
+export type { Expectation, Verdict, Verification, VerifyOptions } from "./proofs/verify.js";
+
+import type { Verification, VerifyOptions } from "./proofs/verify.js";
+
+/** Load the verifier and make what the usual proofs need, so that the first call of `verify` is as fast as later ones. */
+export const prepareVerifier = async (): Promise<void> => (await import("./proofs/verify.js")).prepare(96);
+
+/** See `proofs/verify.ts`, which is loaded with its curve library by the first call. */
+export const verify = async (proof: unknown, options: VerifyOptions): Promise<Verification> => (await import("./proofs/verify.js")).verify(proof, options);

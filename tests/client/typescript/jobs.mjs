@@ -21,6 +21,7 @@ const KINDS = {
     });
     return { ...found, entries };
   },
+  proof: ({ proof, now, ...options }) => client.verify(proof, { ...options, now: new Date(now * 1_000) }),
   status: ({ list, entry, signers }) => client.readStatus(list, entry, signers),
   ibct: async ({ issued, wish }) => signIbct(await createSigner(issued), wish),
   sign: async ({ issued, challenge, wanted }) => signChallenge(await createSigner(issued), challenge, wanted),

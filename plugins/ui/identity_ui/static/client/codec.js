@@ -49,7 +49,12 @@ export function base58Decode(text) {
     return Uint8Array.from([...Array(zeros).fill(0), ...octets]);
 }
 /** Without padding. */
-export const base64url = (octets) => btoa(String.fromCharCode(...octets)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+export function base64url(octets) {
+    let characters = "";
+    for (const octet of octets)
+        characters += String.fromCharCode(octet);
+    return btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
 /** Octets from base64url in its one form. */
 export function base64urlDecode(text) {
     if (!/^[A-Za-z0-9_-]*$/.test(text))
