@@ -44,20 +44,16 @@ log = logging.getLogger("identity")
 @click.command(name="serve", cls=Command)
 @config_option
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=Whole(), help="Port to listen on; 0 takes a free one.  [default: 8080]")
-@click.option(
-    "--uds",
-    "unix_socket",
-    type=FILE,
-    help="A Unix socket to listen on instead; server.public_url says where callers come in.",
-)
+@click.option("--port", type=Whole(), help="TCP port to listen on, 0 to 65535; 0 selects a free one.  [default: 8080]")
+@click.option("--uds", "unix_socket", type=FILE, help="Unix socket to listen on; requires server.public_url.")
 @data_dir_option
 @database_url_option
-@click.option("--workers", type=Whole(), help="Server processes.  [default: 1]")
+@click.option("--workers", type=Whole(), help="Number of server processes.  [default: 1]")
 def command(config: Path | None, data_dir: Path | None, database_url: str | None, **server: object) -> None:
     """Serve the API until SIGTERM or Ctrl-C.
 
-    The embedded default needs no other server. At the first start an API key is made and printed, unless one is configured.
+    The default stores everything in files and needs no other server. The first start creates and prints an API key,
+    unless one is configured.
     """
     named = {f"server.{name}": value for name, value in server.items()}
     settings = configured(config, {"data_dir": data_dir, "database_url": database_url, **named})

@@ -12,7 +12,7 @@ from identity_core.cli.output import Command
 @click.command(name="use", cls=Command)
 @click.argument("name", required=False, callback=require_name)
 def command(name: str | None) -> None:
-    """Use the profile NAME from now on; without NAME, list the profiles. `identity login` makes them."""
+    """Use the profile NAME from now on. Without NAME, list the profiles. `identity login` creates them."""
     if name is None:
         kept = read_profiles()
     else:

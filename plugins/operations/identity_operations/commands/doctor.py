@@ -40,11 +40,11 @@ REDIS_SECONDS = 3.0
     "--held",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Look at the file of a holder instead, which `identity credential request` made.",
+    help="Examine this file of a holder, which `identity credential request` created, in place of the installation.",
 )
 @of_installation
 def command(settings: Settings, held: Path | None) -> None:
-    """Look at this installation and say what is wrong. Exit code 1 when something is."""
+    """Examine this installation and report each fault with a remedy. The exit code is 1 if there is a fault."""
     with working("looking at the installation"):
         findings = findings_of(settings, held)
     healthy = all(one["state"] != "fail" for one in findings)
