@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from identity_commands.options import NONE, OrNone, opened_part, refuse_absent, several, with_added_options
-from identity_commands.terminal import show_table
+from identity_commands.terminal import ids_option, show_table
 
 from identity_api_keys.options import comma_separated, known_scopes, or_null
 from identity_codec.structs import UNSET, member_names
@@ -146,6 +146,7 @@ def _check_targets(scopes: tuple[str, ...] | None, targets: tuple[str, ...], *, 
 
 @command.command()
 @of_installation
+@ids_option
 @click.option("--name", required=True, help="Name of the key, for people.")
 @click.option("--admin", is_flag=True, help="Permit every operation.")
 @click.option(
@@ -175,11 +176,12 @@ def create(
         **rest,
     )
     minted = _change(settings, "createApiKey", lambda keys, context: keys.create(wanted, context), may_begin=True)
-    show(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
+    show_table(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
 
 
 @command.command(name="list")
 @of_installation
+@ids_option
 def list_keys(settings: Settings) -> None:
     """List the API keys of the SQL store, including revoked ones."""
     from identity_api_keys.wire import ListApiKeysQuery
@@ -242,6 +244,7 @@ def update(
 @of_installation
 @click.argument("key_id")
 @click.option("--grace-hours", type=Number(0, 24 * 90), default=0, help="Hours for which the old key stays valid.")
+@ids_option
 @with_added_options("keys.rotate")
 def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     """Create a successor of an API key, or replace a key of the service: KEY_ID is log, token, checkpoint or seal.
@@ -262,7 +265,7 @@ def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     wanted = RotateApiKeyRequest(grace_seconds=round(grace_hours * 3600))
     rotated = _change(settings, "rotateApiKey", lambda keys, context: keys.rotate(key_id, wanted, context))
     minted = rotated.successor
-    show(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
+    show_table(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
 
 
 @command.command()

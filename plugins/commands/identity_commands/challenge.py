@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from identity_commands.remote import add_command, named
+from identity_commands.terminal import ids_option
 from identity_core.cli.plugin_commands import OpenGroup
 
 
@@ -19,6 +20,7 @@ add_command(
     "createVerifierChallenge",
     "Print a challenge for the holder of whom you request a proof.",
     click.option("--domain", required=True, help="DID or origin of the verifier, such as https://shop.example."),
+    ids_option,
     body=named,
     text="{challenge}",
     whose="the verifier",

@@ -24,6 +24,7 @@ from identity_commands.remote import (
     session,
     url_option,
 )
+from identity_commands.terminal import ids_option
 from identity_core.cli.options import Whole
 from identity_core.cli.output import fail, format_value, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -109,6 +110,14 @@ def _record(body: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _end(row: dict[str, Any]) -> str:
+    return row["validUntil"] or "no end"
+
+
+def _names(row: dict[str, Any]) -> str:
+    return ", ".join(one["name"] for one in row["attributes"])
+
+
 def _verdict(body: dict[str, Any]) -> str:
     lines = ["verified" if body["verified"] else "NOT verified"]
     for check in body["checks"]:
@@ -153,6 +162,7 @@ add(
         help="Format of the credential. 1 signs schema and values; 2 also holder, validity in days and status.  [default: 2 if possible]",
     ),
     _NEW_SECRET,
+    ids_option,
     body=_issued,
     text=_record,
 )
@@ -162,6 +172,7 @@ add(
     "Import the credential in FILE, which `identity credential sign` or `sign-request` printed; - is standard input.",
     input_argument,
     _NEW_SECRET,
+    ids_option,
     body=import_body,
     text=_record,
 )
@@ -180,8 +191,8 @@ add(
     did_option("--issuer", "issuerDid", "Show only credentials by this issuer."),
     click.option("--status", type=click.Choice(STATUSES), help="Show only credentials with this status."),
     *page_options,
-    text=page("{id}  {status:9}  {schemaId}"),
-    columns={"ID": "{id}", "STATUS": "{status}", "SCHEMA": "{schemaId}"},
+    text=page(lambda row: f"{row['id']}  {row['status']:9}  {row['schemaId']}  {_end(row)}"),
+    columns={"ID": "{id}", "STATUS": "{status}", "SCHEMA": "{schemaId}", "HOLDER": "{holderDid}", "UNTIL": _end},
 )
 for name, purpose, value, says in (
     ("revoke", "revocation", True, "Revoke a credential, for good."),
@@ -225,6 +236,7 @@ add_schema(
     """Register the schema in FILE for good: {"id": …, "attributes": […]}; - is standard input.""",
     input_argument,
     click.option("--id", metavar="URI", help="Id of the schema, in place of the one in FILE."),
+    ids_option,
     body=_definition,
     text=_schema_text,
 )
@@ -242,6 +254,6 @@ add_schema(
     "List the schemas in order of id.",
     *page_options,
     text=page("{id}"),
-    columns={"ID": "{id}"},
+    columns={"ID": "{id}", "TITLE": lambda row: row.get("title", ""), "ATTRIBUTES": _names},
     anonymous=True,
 )

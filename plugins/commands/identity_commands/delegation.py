@@ -12,8 +12,9 @@ from identity_codec.times import printed
 from identity_commands.json_input import predicate_value
 from identity_commands.options import NONE, OrNone, several
 from identity_commands.remote import RemoteCaller, add_command, did_option, named, page, page_options
+from identity_commands.terminal import ids_option
 from identity_core.cli.options import Number, Whole
-from identity_core.cli.output import misused
+from identity_core.cli.output import format_value, misused
 from identity_core.cli.plugin_commands import OpenGroup
 
 STATUSES = ("scheduled", "active", "suspended", "exhausted", "expired", "revoked")
@@ -66,6 +67,14 @@ def _record(one: dict[str, Any]) -> str:
     return "\n".join(lines + ([f"purpose    {one['purpose']}"] if one["purpose"] else []))
 
 
+def _permitted(row: dict[str, Any]) -> str:
+    pinned = [
+        f"{one['attributeName']} {one['type']} {', '.join(map(format_value, one['values']))}"
+        for one in row["predicates"]
+    ]
+    return "; ".join([*row["actions"], *pinned])
+
+
 add = functools.partial(add_command, command)
 add(
     "create",
@@ -95,6 +104,7 @@ add(
     click.option("--max-thresholds", "maxThresholds", type=LIMIT, help="Limit of unpinned predicates.  [default: 3]"),
     click.option("--max-depth", "maxDepth", type=Whole(0, 8), help="How often it may be passed on.  [default: 0]"),
     click.option("--purpose", help="Purpose in words, shown in the record."),
+    ids_option,
     body=_delegation,
     text=_record,
 )
@@ -109,8 +119,16 @@ add(
     did_option("--agent", "agentDid", "Show only delegations for this agent."),
     click.option("--status", type=click.Choice(STATUSES), help="Show only delegations with this status."),
     *page_options,
-    text=page("{id}  {status:<9}  {holderDid}  {agentDid}"),
-    columns={"ID": "{id}", "STATUS": "{status}", "HOLDER": "{holderDid}", "AGENT": "{agentDid}"},
+    text=page("{id}  {status:<9}  {holderDid}  {agentDid}  {expiresAt}"),
+    columns={
+        "ID": "{id}",
+        "STATUS": "{status}",
+        "MAY": _permitted,
+        "UNTIL": "{expiresAt}",
+        "PURPOSE": lambda row: row["purpose"] or "",
+        "HOLDER": "{holderDid}",
+        "AGENT": "{agentDid}",
+    },
 )
 add(
     "revoke",

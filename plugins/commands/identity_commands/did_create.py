@@ -23,8 +23,9 @@ from identity_commands.did_update import Triples, Wishes, change, witness_list, 
 from identity_commands.options import several
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, session, url_option
+from identity_commands.terminal import ids_option, show_table
 from identity_commands.wallet import ADDITIONAL, RECOVERY, STANDARD_INPUT, FiledKeys, Wallet, make_key, public_half
-from identity_core.cli.output import Command, fail, misused, show
+from identity_core.cli.output import Command, fail, misused
 
 METHODS_THAT_NEVER_CHANGE = ("key",)
 
@@ -34,6 +35,7 @@ TEXT = "{did}\nblock   {blockNumber}\ntx      {transactionHash}"
 
 @click.command(cls=Command)
 @url_option
+@ids_option
 @api_key_option
 @click.option("--method", default="ids", help="DID method.")
 @click.option("--key-type", default="Ed25519", help="Type of the first key.")
@@ -102,7 +104,7 @@ def create(
     if show_secrets:
         created["keys"] = _named(made or _returned(created["keys"]), created["did"])
     note = f"\nkeys    {path}" if path is not None else ""
-    show(created, text=None if show_secrets else lambda body: TEXT.format_map(body) + note)
+    show_table(created, text=None if show_secrets else lambda body: TEXT.format_map(body) + note)
 
 
 def _chosen_options(

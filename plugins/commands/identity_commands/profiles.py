@@ -118,7 +118,7 @@ profile_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_remember,
-    help="Profile whose service and credential are used.  [env var: IDENTITY_PROFILE; default: the one that `identity use` selected]",
+    help="Profile whose service and credential are used.  [default: that of `identity use`]",
 )
 
 named_profile_option = click.option(

@@ -16,8 +16,9 @@ from identity_commands.proof_question import proven, question_option
 from identity_commands.proof_verify import verify
 from identity_commands.remote import RemoteCaller, add_command, named, with_caller
 from identity_commands.secret_input import secret_option
+from identity_commands.terminal import ids_option, show_table
 from identity_core.cli.options import Whole
-from identity_core.cli.output import fail, misused, show
+from identity_core.cli.output import fail, misused
 from identity_core.cli.plugin_commands import OpenGroup
 
 
@@ -54,6 +55,7 @@ command.add_command(import_)
 @click.option("--anchor", is_flag=True, help="Write a commitment to the proof to the ledger.")
 @click.option("--sync-wait-ms", type=Whole(min=0), default=0, help="Wait for the anchor, in ms.")
 @secret_option("--token", "IDENTITY_TOKEN", what="access token", parameter="bearer")
+@ids_option
 @with_caller
 def request(
     caller: RemoteCaller,
@@ -92,7 +94,7 @@ def request(
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error if isinstance(error, ValueError) else "it has not the members of a token"
         fail(f"this is no token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
-    show(caller.send(ibct.operation_of(body), body=body, token=bearer))
+    show_table(caller.send(ibct.operation_of(body), body=body, token=bearer))
 
 
 def _text(body: dict[str, Any]) -> str:

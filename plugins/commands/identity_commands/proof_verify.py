@@ -49,6 +49,8 @@ BINDING: Final = {
     "issuerDid": "--issuer",
 }
 """The options that compare a proof with each part of ``BOUND``."""
+COVERS: Final = {"audience": 1, "challenge": 2, "question": 4, "agent-key": 8, "token": 16}
+"""The parts of a request that a consent may cover, with their numbers in ``Cover``."""
 
 
 def verify_octets(
@@ -127,6 +129,16 @@ def installed_prover(settings: Settings) -> Prover:
     return prover
 
 
+def _cover(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    """Return the sum of the named parts. A number from 0 to 31 is such a sum."""
+    if text is None or text in map(str, range(32)):
+        return None if text is None else int(text)
+    names = [name.strip().lower() for name in text.split(",")]
+    if unknown := [name for name in names if name not in COVERS]:
+        raise click.BadParameter(f"{', '.join(unknown)}: name some of {', '.join(COVERS)}, separated by commas.")
+    return sum(COVERS[name] for name in {*names})
+
+
 @click.command(cls=Command)
 @input_argument
 @issuer_options
@@ -147,11 +159,13 @@ def installed_prover(settings: Settings) -> Prover:
 )
 @click.option("--agent-key", metavar="MULTIKEY", help="Ed25519 key of the agent that must have signed the proof.")
 @click.option(
+    "--consent-covers",
     "--consent-cover",
-    type=Whole(0, 31),
-    metavar="SUM",
-    help="What the holder's consent must be about at least: 1 audience, 2 challenge, 4 question, 8 the agent's key, 16 the "
-    "token (without it 7). 12 and 13 take one that was given in advance.",
+    "consent_cover",
+    callback=_cover,
+    metavar="NAMES",
+    help="What the holder's consent must cover at least: audience, challenge, question, agent-key or token, separated by commas. "
+    "A consent in advance covers question,agent-key.  [default: audience,challenge,question]",
 )
 @click.option("--max-age", type=Whole(0), metavar="SECONDS", help="Maximum age of the proof, in seconds.")
 @click.option(

@@ -32,7 +32,7 @@ from identity_commands.profiles import (
 )
 from identity_commands.refusals import BY_DOCUMENT, as_options
 from identity_commands.secret_input import secret_option
-from identity_commands.terminal import on_one_line, show_table, working
+from identity_commands.terminal import ids_option, on_one_line, show_table, working
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import FILE, Whole
 from identity_core.cli.output import Text, fail, prints_json, refused_values
@@ -67,6 +67,7 @@ wallet_option = _keys(help="Keys file that signs the request; - is standard inpu
 page_options = (
     click.option("--limit", type=Whole(1, 200), default=50, help="Maximum number of items."),
     click.option("--cursor", help="`nextCursor` of the previous page."),
+    ids_option,
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 from identity_commands.json_input import read_json
 from identity_commands.remote import RemoteCaller, add_command, did_option, named
+from identity_commands.terminal import ids_option
 
 from identity_core.cli.output import format_value, misused
 from identity_core.cli.plugin_commands import OpenGroup
@@ -85,6 +86,7 @@ add_command(
     ),
     click.option("--redirect-uri", "redirectUri", metavar="URL", help="URL for the holder to return to."),
     click.option("--encrypted", is_flag=True, help="Require an answer that is encrypted to a key of this request."),
+    ids_option,
     body=_request,
     text="{uri}\nid     {id}\nuntil  {expiresAt}",
     whose="the verifier",

@@ -88,7 +88,9 @@ def test_the_first_start_makes_a_key_and_no_other_start_does(folder: Path) -> No
     with serving(folder, popen=servers.popen) as first:
         key = re.search(r"^First API key, shown once: (\S+)$", first.said, re.MULTILINE)
         assert key is not None
-        assert f"Listening at {first.url}  (document: {first.url}/docs)\nData in {folder}\n" in first.said
+        assert f"Listening at {first.url}\nDocumentation at {first.url}/docs\nPages at {first.url}/ui\n" in first.said
+        assert f"\nData in {folder}\n" in first.said
+        assert first.said.endswith(f"\nNext: identity login --url {first.url}\n")
         answer = httpx.get(
             f"{first.url}/api/v1/dids", headers={"Authorization": f"ApiKey {key[1]}"}, timeout=WAIT_SECONDS
         )

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 from identity_commands.options import installed_plugins
-from identity_commands.terminal import show_table
+from identity_commands.terminal import ids_option, show_table
 
 from identity_codec.values import replace
 from identity_core.cli.options import config_option, configured, of_installation
@@ -83,6 +83,7 @@ def installed_extensions(settings: Settings) -> list[InstalledExtension]:
 
 @command.command(name="list")
 @of_installation
+@ids_option
 def list_command(settings: Settings) -> None:
     """List the installed extensions, whether each is enabled, and the setting that decides it."""
     text = "{name}: {state} ({because})"

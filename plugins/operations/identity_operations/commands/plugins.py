@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 import click
 from identity_commands.options import installed_plugins, with_added_options
-from identity_commands.terminal import show_table, table_lines
+from identity_commands.terminal import ids_option, show_table, table_lines
 from msgspec import structs
 
 from identity_core.cli.options import config_option, configured
@@ -41,6 +41,7 @@ Running = Callable[[list[InstalledPlugin]], list[InstalledPlugin]]
 
 @command.command(name="list")
 @config_option
+@ids_option
 @with_added_options("plugins.list")
 def list_command(config: Path | None, running: Running | None = None) -> None:
     """List the installed plugins, which of them the settings select, and errors. With --url, show their state in a

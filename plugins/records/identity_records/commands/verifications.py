@@ -51,6 +51,7 @@ add_command(
     columns={
         "TIME": "{ts}",
         "PROOF": lambda row: row["proofId"] or "-",
+        "QUESTION": lambda row: "{attributeName} {type}".format_map(row["predicate"]) if row["predicate"] else "-",
         "HOLDER": lambda row: row["holderDid"] or "-",
         "VERDICT": "{verdict}",
         "REASONS": _why,
