@@ -50,7 +50,7 @@ def test_a_page_of_any_origin_reads_what_is_public(target: Target, path: str) ->
 @pytest.mark.parametrize(
     "path", ["/api/v1/dids", "/api/v1/keys", "/metrics", "/api/v1/audit/lines", "/api/v1/nothing", "/nothing"]
 )
-def test_what_needs_a_credential_is_read_by_no_page(target: Target, path: str) -> None:
+def test_page_of_another_origin_reads_nothing_private(target: Target, path: str) -> None:
     for headers in ((), (b"X-API-Key: " + target.stranger.api_key.encode(),)):
         assert told(ask(target, "GET", path, *headers)) == {}
     assert told(ask(target, "OPTIONS", path, b"Access-Control-Request-Method: GET")) == {}

@@ -87,7 +87,7 @@ def said(answer: Answer) -> tuple[int, Any, dict[str, str]]:
     return answer.status, body, {name: value for name, value in answer.headers.items() if name not in VARIABLE}
 
 
-def test_what_others_have_is_answered_like_what_does_not_exist(target: Target) -> None:
+def test_foreign_delegation_looks_like_a_missing_one(target: Target) -> None:
     _, _, ben, root, _ = passed_on(target)
     eve = target.stranger.holder()
     for who in (eve, ben):
@@ -145,7 +145,7 @@ WHERE id = ?""",
 
 
 @pytest.mark.parametrize("dimension", WIDER)
-def test_what_was_written_past_the_service_is_not_used(target: Target, dimension: str) -> None:
+def test_row_written_past_the_service_is_not_used(target: Target, dimension: str) -> None:
     hana, aki, ben, _, child = passed_on(target)
     cleo = target.stranger.holder()
     # The agent of the row after the change tries to use it.
@@ -168,7 +168,7 @@ def test_a_circle_ends(target: Target) -> None:
     assert ask(ben, "GET", f"/delegations/{child}").json["status"] == "revoked"
 
 
-def test_what_hangs_under_the_revoked_is_dead_at_once(target: Target) -> None:
+def test_descendant_of_revoked_delegation_is_invalid(target: Target) -> None:
     hana, aki, ben, root, child = passed_on(target)
     below = delegate(ben, terms(hana, target.stranger.holder(), parentId=child, maxDepth=1, expiresAt=later(HOUR)))
     assert ask(aki, "POST", f"/delegations/{root}/revoke", {}).status == 200

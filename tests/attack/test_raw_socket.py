@@ -146,9 +146,7 @@ def test_head_has_no_body(target: Target) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("path", [f"{DIDS}/{DID}", f"/1.0/identifiers/{DID}", f"/api/v1/identifiers/{DID}", DIDS])
-def test_what_is_answered_at_once_is_answered_as_everything_else(
-    target: Target, path: str, fields: list[bytes]
-) -> None:
+def test_fast_answer_equals_the_normal_one(target: Target, path: str, fields: list[bytes]) -> None:
     """A GET that the cache answers, or that is refused for its credential, takes a shorter way than its HEAD, which tells what the whole
     way has to say."""
     path = path.replace(DID, target.did)

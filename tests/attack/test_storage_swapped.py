@@ -206,7 +206,7 @@ def test_a_rollback_of_one_of_the_two_can_be_accepted(history: History, data: Pa
 
 
 @pytest.mark.parametrize("names", [(LEDGER,), (STORE,)])
-def test_what_belongs_to_somebody_else_cannot_be_accepted(history: History, data: Path, names: tuple[str, ...]) -> None:
+def test_foreign_rows_are_not_accepted(history: History, data: Path, names: tuple[str, ...]) -> None:
     put(history.other, data, *names)
     ended = run("ledger", "accept-rollback", "--data-dir", data, "--yes")
     assert ended.returncode == 1
@@ -241,7 +241,7 @@ def test_a_running_service_stops_writing(history: History, data: Path, name: str
         assert stranger.create(NEW).outcome == (503, "STORAGE_MISMATCH")
 
 
-def test_what_a_kill_leaves_is_never_taken_for_a_rollback(data: Path) -> None:
+def test_remains_of_a_kill_are_no_rollback(data: Path) -> None:
     """A checkpoint is remembered each second and the process is killed between: the databases are ahead of it, or even."""
     often = {"IDENTITY_LEDGER_CHECKPOINT_SECONDS": "1"}
     for _ in range(4):

@@ -161,5 +161,5 @@ def test_a_block_that_cannot_be_run_is_refused(text: str) -> None:
         ("abc", "a.c", False),
     ],
 )
-def test_what_is_left_out_may_be_anything(printed: str, expected: str, fit: bool) -> None:
+def test_omitted_output_matches_anything(printed: str, expected: str, fit: bool) -> None:
     assert fits(printed, expected) is fit

@@ -384,7 +384,7 @@ def test_a_backlog_drains_once(anchorage: Anchorage) -> None:
     tell(anchorage, story)
 
 
-def test_what_is_of_another_ledger_is_left_alone(tmp_path: Path) -> None:
+def test_anchor_of_another_ledger_is_left_alone(tmp_path: Path) -> None:
     async def story(rooms: Anchorage) -> None:
         [proof] = await rooms.queue()
         await rooms.worker.round()

@@ -95,7 +95,7 @@ def test_many_rotations_at_once_are_as_many_generations(store: Store) -> None:
     told(store, story)
 
 
-def test_what_dies_on_the_way_has_changed_nothing(store: Store) -> None:
+def test_interrupted_rotation_changes_nothing(store: Store) -> None:
     """The report fails, as after a kill of the process: neither the change nor a line of it stays."""
 
     class Killed(Exception):

@@ -50,12 +50,12 @@ def test_it_needs_no_record(text: str) -> None:
         {"prover": TransparentProver()},
     ],
 )
-def test_what_is_not_so_is_refused(text: str, wrong: dict[str, Any]) -> None:
+def test_false_expectation_is_refused(text: str, wrong: dict[str, Any]) -> None:
     with pytest.raises(ProofInvalid):
         verified(text, **wrong)
 
 
-def test_what_it_does_not_say_is_missed() -> None:
+def test_missing_statement_is_reported() -> None:
     silent = target(status=False).prove()
     assert verified(silent, requires=ALL - {"credentialStatus"})["verified"] is True
     with pytest.raises(ProofInvalid) as refused:

@@ -80,7 +80,7 @@ def valid(name: str, value: Any) -> bool:
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.one_of(TEXTS, st.lists(ITEMS, max_size=2)), max_size=4))
-def test_what_is_taken_is_what_the_interface_describes(members: dict[str, Any]) -> None:
+def test_accepted_input_matches_the_interface(members: dict[str, Any]) -> None:
     try:
         foreign.build_foreign_state(DID, state_of(**members), AT)
     except InvalidDocument:

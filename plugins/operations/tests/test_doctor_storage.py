@@ -157,7 +157,7 @@ def sql(folder: Path, name: str, *statements: str) -> None:
         *("ledger_newer", "store_newer", "store_older", "ledger_older"),
     ],
 )
-def test_what_is_wrong_with_the_databases(used: Path, harm: Any, state: str, says: str, remedy: str) -> None:
+def test_database_faults_are_reported(used: Path, harm: Any, state: str, says: str, remedy: str) -> None:
     harm(used)
     result = Commands({"IDENTITY_DATA_DIR": str(used)})("doctor", "--json")
     findings = json.loads(result.stdout)["findings"]

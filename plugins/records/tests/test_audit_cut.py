@@ -155,7 +155,7 @@ def test_steps_are_as_long_as_the_writer_may_be_held() -> None:
         "DELETE FROM audit_lines WHERE sequence = 1",
     ],
 )
-def test_what_does_not_hold_is_not_cut(store: Store, change: str) -> None:
+def test_invalid_chain_is_not_cut(store: Store, change: str) -> None:
     async def story() -> None:
         await lines(store, 9, 9, 9, 0)
         if "UPDATE" in change:
@@ -267,7 +267,7 @@ class CutMeanwhile:
         return await audit_of(self._store).chain(after=after, limit=limit)
 
 
-def test_what_is_cut_off_meanwhile_is_not_missed(store: Store) -> None:
+def test_lines_cut_meanwhile_are_not_missed(store: Store) -> None:
     async def story() -> None:
         await lines(store, 9, 8, 7, 1, 0)
         checking = CheckAuditChain(CutMeanwhile(store))  # type: ignore[arg-type]

@@ -306,7 +306,7 @@ A, B = "z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp", "z6MkjchhfUsD6mmvni8m
 GOOD = Replacement("token", 2, B, A, 7, False, START, b"note")
 
 
-def test_what_is_listed_is_read_as_it_was_written() -> None:
+def test_listed_key_is_read_as_written() -> None:
     assert Replacement.read(entry(GOOD.endpoint), START) == GOOD
     bare = replace(GOOD, succession=None, compromised=True)
     assert Replacement.read(entry(bare.endpoint), START) == bare
@@ -330,6 +330,6 @@ def test_what_is_listed_is_read_as_it_was_written() -> None:
         entry("https://thief.example/"),
     ],
 )
-def test_what_is_listed_in_another_form_is_no_service_log(listed: ServiceEntry) -> None:
+def test_malformed_list_is_no_service_log(listed: ServiceEntry) -> None:
     with pytest.raises(LogInvalid):
         Replacement.read(listed, START)

@@ -94,7 +94,7 @@ def test_it_writes_seldom_and_only_what_is_new(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_what_is_noted_was_made_durable_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noted_checkpoint_was_durable_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Audit lines are not durable by themselves: a loss of power would leave a store that is behind its note."""
 
     async def scenario() -> None:

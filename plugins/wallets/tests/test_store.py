@@ -48,7 +48,7 @@ def test_one_of_many_answers_and_nobody_after_the_end(store: Store) -> None:
     asyncio.run(scenario())
 
 
-def test_what_ended_is_forgotten_and_no_more(store: Store) -> None:
+def test_only_ended_entries_are_deleted(store: Store) -> None:
     async def scenario() -> None:
         kept = StoredPresentations(store.database)
         for name in ("one", "two", "three"):

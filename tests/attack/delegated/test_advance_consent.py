@@ -217,7 +217,7 @@ def test_each_use_of_a_consent_is_one_of_the_delegation(made: AtHome) -> None:
     assert (home.scene.uses, home.scene.proofs()) == (2, kept)
 
 
-def test_what_is_kept_is_found_by_the_signed_text(advance: InAdvance) -> None:
+def test_stored_consent_is_found_by_signed_text(advance: InAdvance) -> None:
     """The record of the parties shows the holder's own verification that its proof was revoked; the stored text alone is not enough."""
     home, asked = advance.home, advance.home.asked([ADULT])
     answer = home.ask(asked, holderConsent=advance.given(asked))

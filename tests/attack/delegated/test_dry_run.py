@@ -54,7 +54,7 @@ def test_a_token_that_was_used_is_one_whatever_its_answer_was(scene: Scene) -> N
     assert len({answer.body for answer in answers}) == 1
 
 
-def test_what_other_agents_have_asked_is_not_told(people: People) -> None:
+def test_dry_run_hides_requests_of_other_agents(people: People) -> None:
     """Where the limit of a credential is reached, what was asked before may be asked again; the check tells neither from the other."""
     scene = Scene.of(people)
     for age in (10, 11, 12):
@@ -65,7 +65,7 @@ def test_what_other_agents_have_asked_is_not_told(people: People) -> None:
     assert said(old)["usable"] is True
 
 
-def test_who_holds_no_token_learns_nothing(scene: Scene) -> None:
+def test_dry_run_without_token_discloses_nothing(scene: Scene) -> None:
     forged = scene.token(key=scene.people.mallory.key)
     there = scene.body(ibct=forged)
     elsewhere = forged | {"delegationRef": str(uuid.uuid4())}

@@ -170,7 +170,7 @@ def test_at_the_edge_of_its_expiry_a_token_is_not_forgotten(mortals: People, tur
     assert scene.uses == scene.proofs() == 1 + len(moments)
 
 
-def test_what_is_refused_before_the_signature_spends_nothing(scene: Scene) -> None:
+def test_refusal_before_the_signature_uses_nothing(scene: Scene) -> None:
     body = scene.body(challenge="c" * 16, domain="https://shop.example")
     for change in ({"challenge": "short"}, {"syncWaitMs": -1}, {"agentDid": scene.people.mallory.did}):
         assert scene.ask(body | change).status in (400, 403)

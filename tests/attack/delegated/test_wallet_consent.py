@@ -156,7 +156,7 @@ def test_the_agent_asks_the_wallet_consents_the_service_proves(home: AtHome) -> 
     assert not any(rho in json.dumps(envelope) for rho in consent["blindDifferences"])
 
 
-def test_what_the_command_prints_is_what_the_service_takes(home: AtHome, tmp_path: Path) -> None:
+def test_printed_consent_is_accepted_by_the_service(home: AtHome, tmp_path: Path) -> None:
     """Hana's file has what the service shows her, and her secret; the command agrees to Aki's request as it will be sent."""
     hana = home.scene.people.hana
     first = home.held[0]

@@ -30,7 +30,7 @@ def test_a_server_imports_no_client_and_no_test_client() -> None:
     assert told(program) == "set()"
 
 
-def test_who_uses_them_beside_a_server_has_the_real_ones() -> None:
+def test_parts_outside_the_server_are_original() -> None:
     program = """
 import warnings
 import identity_core.api.connexion_parts

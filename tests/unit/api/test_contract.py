@@ -74,7 +74,7 @@ def broken(change: str) -> tuple[dict[str, Any], list[object], dict[str, str]]:
         ("shared parameters", "parameters belong to the operation"),
     ],
 )
-def test_what_does_not_fit_stops_the_start_with_one_line(change: str, line: str) -> None:
+def test_mismatched_contract_stops_start_in_one_line(change: str, line: str) -> None:
     document, handlers, schemes = broken(change)
     with pytest.raises(ContractError) as refused:
         bind(document, handlers, schemes)

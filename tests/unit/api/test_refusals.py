@@ -115,7 +115,7 @@ def test_a_refusal_is_not_kept_and_what_may_have_been_stored_is(error: BaseExcep
 
 
 @pytest.mark.parametrize(("full", "lines"), [("did in a day", 0), ("did in all", 1)])
-def test_who_is_full_for_the_day_leaves_no_line(full: str, lines: int) -> None:
+def test_full_quota_of_the_day_writes_no_line(full: str, lines: int) -> None:
     counters = Counters(full)
     assert len(told(None, name="createDelegation", counters=counters)) == lines
     assert sum(counters.counts.values()) == (2 if lines else 0)
@@ -129,7 +129,7 @@ def test_who_is_full_for_the_day_leaves_no_line(full: str, lines: int) -> None:
         (NOW.replace(hour=23, minute=59, second=58, microsecond=1), 2),
     ],
 )
-def test_who_is_full_comes_again_when_the_day_ends(now: datetime, seconds: int) -> None:
+def test_full_quota_ends_with_the_day(now: datetime, seconds: int) -> None:
     clock: Any = MovableClock(now)
     quotas = Quotas(Counters("did in a day"), clock, QuotaLimits(None, None, 9, None))
     operation = known("createDelegation")

@@ -192,7 +192,7 @@ def test_client_variables_change_no_installation() -> None:
         load(environment={"IDENTITY_LEDGER_KEYS": "x"})
 
 
-def test_what_nobody_expected_is_told_in_three_lines(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_error_has_three_lines(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("two\nlines \x1b[31m")
 

@@ -639,7 +639,7 @@ def test_a_loop_that_is_slower_than_a_turn_still_writes(
     assert names(database) == ["late"]
 
 
-def test_what_a_client_sees_of_a_failure_names_no_path(tmp_path: Path) -> None:
+def test_failure_shown_to_clients_names_no_path(tmp_path: Path) -> None:
     with pytest.raises(PluginUnavailable) as caught:
         open_sqlite(tmp_path / "nowhere" / "a.sqlite")
     assert str(caught.value) == "The database is not available."

@@ -145,7 +145,7 @@ def test_a_credential_is_read_as_it_was_written() -> None:
         {"verification_method": "did:example:ivo#other"},
     ],
 )
-def test_what_the_signature_does_not_cover_must_be_as_recorded(changed: dict[str, Any]) -> None:
+def test_unsigned_members_must_be_as_recorded(changed: dict[str, Any]) -> None:
     presented = parse_credential(shown(**changed))
     assert not presented.agrees_with(a_credential(), BASE, BOUND_CREDENTIALS)
 

@@ -425,7 +425,7 @@ assert not [name for name in sys.modules if name.startswith("identity_") and not
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
-def test_what_is_installed_here_can_be_collected() -> None:
+def test_installed_plugins_are_collected() -> None:
     """Every first-party plugin that is installed loads, or says in one line why not."""
     if not installed_sources():
         pytest.skip("no plugin is installed in this environment")

@@ -74,7 +74,7 @@ def test_a_row_that_the_database_refuses_costs_its_own_job_alone(store: Store) -
     assert kept(store) == [5, 6]
 
 
-def test_of_a_batch_nobody_runs_what_was_cancelled(store: Store) -> None:
+def test_cancelled_batch_entry_is_not_run(store: Store) -> None:
     many = Many()
 
     async def scenario() -> None:

@@ -71,7 +71,7 @@ def run_sql(store: Store, sql: str, **parameters: object) -> None:
     store.database.write_now(lambda transaction: transaction.execute(sql, parameters).rowcount)
 
 
-def test_what_is_written_is_read(store: Store) -> None:
+def test_written_delegation_is_read(store: Store) -> None:
     told(store, FULL, CHILD)
     assert chain(store, "root") == DelegationChain((FULL,))
     assert chain(store, "child") == DelegationChain((CHILD, FULL))
@@ -129,7 +129,7 @@ def test_only_the_end_of_a_limit_gives_questions_back(store: Store, reason: Susp
     assert (untouched.refusals, untouched.thresholds) == (1, 2)
 
 
-def test_what_is_over_stays_as_it_is(store: Store) -> None:
+def test_ended_delegation_does_not_change(store: Store) -> None:
     told(store, FULL, CHILD)
     assert asyncio.run(store.delegations.suspend("root", START + HOUR))
     assert asyncio.run(store.delegations.resume("root", FULL.expires_at)) is None

@@ -53,7 +53,7 @@ async def fresh(store: Store, id: str, **change: object) -> None:
     await delegation(store, id, **({"agent": f"did:ids:{id}", "created_at": micros(AFTER)} | change))
 
 
-def test_who_is_new_has_a_count_of_its_own(store: Store) -> None:
+def test_new_agent_has_its_own_count(store: Store) -> None:
     async def story(store: Store) -> None:
         await use_up(store)
         await fresh(store, "d-2")
@@ -66,7 +66,7 @@ def test_who_is_new_has_a_count_of_its_own(store: Store) -> None:
     told(store, story)
 
 
-def test_who_has_asked_gets_nothing(store: Store) -> None:
+def test_earlier_agent_gets_no_new_disclosure(store: Store) -> None:
     async def story(store: Store) -> None:
         await use_up(store)
         await reset(store)
@@ -94,7 +94,7 @@ def test_a_delegation_is_new_that_was_made_after_the_reset(store: Store, created
     told(store, story)
 
 
-def test_what_new_agents_learn_counts_for_old_ones(store: Store) -> None:
+def test_new_disclosures_count_for_earlier_agents(store: Store) -> None:
     async def story(store: Store) -> None:
         assert await ask(store, b"1", at=-5)
         await reset(store)

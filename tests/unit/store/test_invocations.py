@@ -608,7 +608,7 @@ REVOCATIONS: list[tuple[str, type[IdentityError]]] = [
 
 
 @pytest.mark.parametrize(("sql", "refusal"), REVOCATIONS)
-def test_what_is_revoked_is_seen_by_both_transactions(store: Store, sql: str, refusal: type[IdentityError]) -> None:
+def test_both_transactions_see_the_revocation(store: Store, sql: str, refusal: type[IdentityError]) -> None:
     async def story(store: Store) -> None:
         one = invocation()
         lease = await consume(store, one, spending(), NOW)

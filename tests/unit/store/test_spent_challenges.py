@@ -25,7 +25,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(scenario)
 
 
-def test_of_64_that_spend_it_one_wins(store: Store, tmp_path: Path, url: str | None) -> None:
+def test_one_of_64_concurrent_uses_wins(store: Store, tmp_path: Path, url: str | None) -> None:
     """Two stores on one database stand for two processes."""
 
     async def scenario() -> None:

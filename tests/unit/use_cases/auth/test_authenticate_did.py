@@ -494,7 +494,7 @@ def test_keys_that_came_later_do_not_raise_the_cost(tmp_path: Path, verification
     run(tmp_path, scenario)
 
 
-def test_who_is_not_registered_does_not_sign_in(tmp_path: Path) -> None:
+def test_unregistered_did_cannot_sign_in(tmp_path: Path) -> None:
     from identity_did_key.method import DidKey, DidKeySettings
 
     async def scenario(rooms: Rooms) -> None:

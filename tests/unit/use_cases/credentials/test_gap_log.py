@@ -168,7 +168,7 @@ def test_records_are_forgotten_with_their_epochs(room: Room) -> None:
 
 
 @pytest.mark.parametrize("digest", ["", "AAAA", "A" * 43, "not base64url!"])
-def test_what_is_not_recorded_is_not_found(room: Room, digest: str) -> None:
+def test_unrecorded_gap_is_not_found(room: Room, digest: str) -> None:
     with pytest.raises(StatusListNotFound):
         asyncio.run(room.proof(LIST.id, digest))
 
