@@ -27,7 +27,6 @@ from identity_core.cli.options import (
     shown_database,
 )
 from identity_core.cli.output import Command, fail, show
-from identity_core.cli.plugin_commands import installed_distributions
 from identity_core.files import lock_folder
 from identity_core.settings import Settings, require_extras
 from identity_core.settings.server import Server
@@ -121,12 +120,14 @@ def _open_folder(folder: Path) -> None:
 
 
 def _announce(settings: Settings, listening: Listening, first_key: str | None) -> None:
+    from importlib.metadata import entry_points
+
     origin = settings.server.public_url
     on = listening.place if listening.host is None else f"every address of this machine, port {listening.port}"
     everywhere = f"\nOn {on}" if listening.host in (None, *EVERY_ADDRESS) else ""
     admin = None if settings.server.admin_port is None else f"{settings.server.admin_host}:{settings.server.admin_port}"
     everywhere += "" if admin is None else f"\nMetrics and administration on {admin}"
-    has_pages = settings.ui.enabled and "identity-ui" in installed_distributions()
+    has_pages = settings.ui.enabled and "ui" in entry_points(group="identity.plugins").names
     pages = f"{origin}/ui" if has_pages and "ui" not in settings.extensions.disabled else None
     body = {
         "url": origin,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -26,6 +26,20 @@ if TYPE_CHECKING:
     from identity_bound_credentials.domain.presentation import Cover
 
     from identity_core.domain.proofs.proof import Context
+
+
+COVERS: Final = {"audience": 1, "challenge": 2, "question": 4, "agent-key": 8, "token": 16}
+"""The parts of a request that a consent may cover, with their numbers in ``Cover``."""
+
+
+def cover_of(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    """Return the sum of the named parts. A number from 0 to 31 is such a sum."""
+    if text is None or text in map(str, range(32)):
+        return None if text is None else int(text)
+    names = [name.strip().lower() for name in text.split(",")]
+    if unknown := [name for name in names if name not in COVERS]:
+        raise click.BadParameter(f"{', '.join(unknown)}: name some of {', '.join(COVERS)}, separated by commas.")
+    return sum(COVERS[name] for name in {*names})
 
 
 @click.command(cls=Command)

@@ -20,6 +20,7 @@ from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.options import installed_plugins, refuse_absent, several
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
+from identity_commands.proof_consent import cover_of
 from identity_commands.proof_question import proven, question_from_json, question_of, question_option
 from identity_commands.public_keys import (
     KeyFinder,
@@ -49,8 +50,6 @@ BINDING: Final = {
     "issuerDid": "--issuer",
 }
 """The options that compare a proof with each part of ``BOUND``."""
-COVERS: Final = {"audience": 1, "challenge": 2, "question": 4, "agent-key": 8, "token": 16}
-"""The parts of a request that a consent may cover, with their numbers in ``Cover``."""
 
 
 def verify_octets(
@@ -129,16 +128,6 @@ def installed_prover(settings: Settings) -> Prover:
     return prover
 
 
-def _cover(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    """Return the sum of the named parts. A number from 0 to 31 is such a sum."""
-    if text is None or text in map(str, range(32)):
-        return None if text is None else int(text)
-    names = [name.strip().lower() for name in text.split(",")]
-    if unknown := [name for name in names if name not in COVERS]:
-        raise click.BadParameter(f"{', '.join(unknown)}: name some of {', '.join(COVERS)}, separated by commas.")
-    return sum(COVERS[name] for name in {*names})
-
-
 @click.command(cls=Command)
 @input_argument
 @issuer_options
@@ -162,7 +151,7 @@ def _cover(_: click.Context, __: click.Parameter, text: str | None) -> int | Non
     "--consent-covers",
     "--consent-cover",
     "consent_cover",
-    callback=_cover,
+    callback=cover_of,
     metavar="NAMES",
     help="What the holder's consent must cover at least: audience, challenge, question, agent-key or token, separated by commas. "
     "A consent in advance covers question,agent-key.  [default: audience,challenge,question]",
