@@ -29,8 +29,8 @@ from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.document import DidDocument
 from identity_core.errors import IdentityError, ProofNotFound
 from tests.attack.stranger import rounds
-from tests.kept import kept_proofs
 from tests.proving import VALUES
+from tests.store_contents import kept_proofs
 from tests.verifying import OPERATOR, Verifying, Workers, about, asking
 
 bbs = pytest.importorskip("identity_prover_bbs")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openapi import clients
-from tests.once import once
+from tests.made_once import once
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 
 from openapi import clients
 from tests.client.package_cases import PackageCases, Run, check_flow
-from tests.once import once
+from tests.made_once import once
 from tests.servers import local_server
 
 HERE = Path(__file__).parent / "typescript"

@@ -13,7 +13,7 @@ from identity_commands.local_server import LocalServer
 from openapi import clients
 from tests.client.conftest import node_tools  # noqa: F401  (a fixture)
 from tests.docs.blocks import ForkedCommands, fits, run, steps
-from tests.once import once
+from tests.made_once import once
 from tests.servers import local_server
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

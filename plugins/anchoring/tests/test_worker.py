@@ -21,8 +21,8 @@ from identity_core.ports.ledger import AnchorTransaction
 from identity_tlog.anchored import AnchorPath, checkpoint_commitment
 from identity_tlog.tree import Refuted
 from tests.anchoring import AT_ONCE, CHECKPOINT, PENDING, Anchorage, ScriptedChain, tell
+from tests.did_use_cases import MovableClock
 from tests.events import audit_rows
-from tests.rooms import MovableClock
 from tests.transparency import open_ledger
 
 S = AnchorStatus

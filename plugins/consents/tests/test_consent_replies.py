@@ -17,7 +17,7 @@ from identity_core.extension.choice import in_order, read_store
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.background import FIRST, ForgetRows
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 from tests.unit.extension.test_choice import settings
 from tests.unit.extension.test_extensions import source
 from tests.unit.store.test_two_writers import audit, stores, write_in_different_orders

@@ -14,7 +14,7 @@ from identity_ledger_memory import MemoryLedger
 
 from identity_codec.values import replace
 from identity_core.ports.ledger import AnchorTransaction, Receipt
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 
 
 class Sound(MemoryLedger):

@@ -13,7 +13,7 @@ from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from plugins.oauth.tests.test_tokens import Desk, claims_of, on_desk, refused
-from tests.rooms import Rooms
+from tests.did_use_cases import Rooms
 
 REDIRECT = "https://shop.example/callback"
 VERIFIER = "v" * 43

@@ -37,8 +37,8 @@ from identity_core.plugin.sockets import BuildContext
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey, AuthenticateBearer
 from identity_core.use_cases.record import Record
 from identity_core.wire import DeactivateDidRequest
+from tests.did_use_cases import ORIGIN, START, Rooms, recovery_of, rotation_of, secret_of
 from tests.events import audit_rows
-from tests.rooms import ORIGIN, START, Rooms, recovery_of, rotation_of, secret_of
 
 MINE = IssueTokenRequest()
 

@@ -30,8 +30,8 @@ from identity_core.use_cases.background import FEWEST, FIRST, HELD_SECONDS, MOST
 from plugins.operations.tests.records import stored
 from tests.anchoring import add_proofs, some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
+from tests.did_use_cases import MovableClock
 from tests.events import write_rows
-from tests.rooms import MovableClock
 
 # Nicknames have no part in a proof (plugins/records/tests/test_labels.py).
 OF_PROOFS = tuple(kind for kind in kinds.KINDS if kind != "labels")

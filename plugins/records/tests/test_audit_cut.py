@@ -17,8 +17,8 @@ from identity_records.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAu
 from identity_core.errors import StorageMismatch
 from identity_core.store import Store
 from identity_core.use_cases.background import FEWEST, HELD_SECONDS, SOON_SECONDS
+from tests.did_use_cases import MovableClock
 from tests.events import AuditRow, event_of, from_line, insert_rows
-from tests.rooms import MovableClock
 
 DAY = timedelta(days=1)
 NOW = datetime(2026, 3, 10, 15, tzinfo=UTC)

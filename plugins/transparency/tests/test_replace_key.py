@@ -34,7 +34,7 @@ from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateA
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY
 from identity_core.use_cases.record import Record
 from plugins.transparency.tests.test_rotate_log_key import Service, run
-from tests.rooms import ORIGIN, START
+from tests.did_use_cases import ORIGIN, START
 
 KEY = ApiKey("k_1", "ops", "ab" * 32, None, None, None, None, START, fingerprint="of ab")
 LIFETIME = 600

@@ -29,7 +29,7 @@ from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.log_keys import LogSigner
-from tests.rooms import ORIGIN, Rooms, secret_of, update_of
+from tests.did_use_cases import ORIGIN, Rooms, secret_of, update_of
 
 
 class Held:

@@ -20,8 +20,8 @@ from identity_transparency.use_cases.watch import QUIET_SECONDS, REST_SECONDS, W
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.ledger import LedgerHead
 from identity_core.use_cases.background import Repeating
+from tests.did_use_cases import MovableClock
 from tests.events import AuditRow, write_rows
-from tests.rooms import MovableClock
 from tests.transparency import LoggedLedger, run
 
 

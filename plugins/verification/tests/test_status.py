@@ -22,7 +22,7 @@ from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.proofs.stored import Anchor, AnchorStatus, StoredProof
 from identity_core.ports.credentials import RegisteredSchema
 from tests.anchoring import add_proofs, revoke_proof
-from tests.rooms import START
+from tests.did_use_cases import START
 from tests.verifying import OPERATOR, Verifying, asking
 
 SHOP = "https://shop.example"

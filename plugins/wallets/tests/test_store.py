@@ -15,7 +15,7 @@ from identity_wallets.use_cases.requests import KEPT_AFTER_END
 from identity_core.errors import Overloaded
 from identity_core.store import Store
 from identity_core.use_cases.background import FIRST, ForgetRows
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 END = NOW + timedelta(minutes=10)

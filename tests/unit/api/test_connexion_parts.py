@@ -15,7 +15,7 @@ from identity_core.api.app import outline
 from identity_core.api.contract import load_document, operations
 from identity_core.api.dispatch import HandlerResolver
 from identity_core.api.request import Answer, Request
-from tests.toy import DOCUMENT, build_toy
+from tests.toy_document import DOCUMENT, build_toy
 
 API = Path(connexion_parts.__file__).parent
 

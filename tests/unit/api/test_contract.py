@@ -6,7 +6,7 @@ import pytest
 from identity_codec.structs import python_name
 from identity_core.api.contract import ContractError, bind, dereference, operations
 from identity_core.api.request import Answer, Request
-from tests.toy import DOCUMENT, SCHEMES, ToyHandlers
+from tests.toy_document import DOCUMENT, SCHEMES, ToyHandlers
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.request import Answer, Parts, Request
 from identity_core.ports.did_method import CLIENT
-from tests.toy import KEY, ToyGate, ToyHandlers, ask, build_toy, call
+from tests.toy_document import KEY, ToyGate, ToyHandlers, ask, build_toy, call
 
 HEALTH = "/api/v1/health"
 SECRET = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"

@@ -17,9 +17,9 @@ from identity_core.domain.dids.did import Did
 from identity_core.errors import DelegationNotFound, Forbidden, LedgerUnavailable, Overloaded, QuotaExceeded
 from identity_core.ports.key_store import Charge
 from identity_core.use_cases.record import Record
+from tests.did_use_cases import MovableClock, operator
 from tests.events import AuditRow, Rows
 from tests.operations import known
-from tests.rooms import MovableClock, operator
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 HANA = Caller(did=Did.parse("did:toy:hana"))

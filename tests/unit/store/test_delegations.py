@@ -19,7 +19,7 @@ from identity_core.ports.credentials import DelegationFilter
 from identity_core.ports.repositories import RowPosition
 from identity_core.store import Store
 from identity_core.store.delegations import ibct_digest
-from tests.kept import is_called_back
+from tests.store_contents import is_called_back
 
 START = datetime(2026, 1, 5, 9, 0, 0, 123456, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -45,7 +45,7 @@ from identity_core.ports.proofs import Consumption, Disclosure, Earlier, Invocat
 from identity_core.store import Store
 from identity_core.store.invocations import LEASE, PATIENCE_SECONDS
 from tests.events import EVENT, open_store
-from tests.kept import kept_proofs
+from tests.store_contents import kept_proofs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOLDER = "did:ids:hana"

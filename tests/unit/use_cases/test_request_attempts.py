@@ -16,7 +16,7 @@ from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.changes import AddService, NewService
 from identity_core.errors import AuthFailed, LedgerUnavailable, RequestInProgress
 from identity_core.wire import CreateDidOptions, CreateDidRequest
-from tests.rooms import Rooms, operator, secret_of, update_of
+from tests.did_use_cases import Rooms, operator, secret_of, update_of
 
 FILES = AddService(NewService("LinkedDomains", "https://hana.example/", "files"))
 OTHER = AddService(NewService("LinkedDomains", "https://hana.example/", "other"))

@@ -29,7 +29,7 @@ from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import USED, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.create import Created
 from identity_core.wire import GetDidAuthChallengeQuery
-from tests.rooms import PAYER, Rooms, own_key, update_of
+from tests.did_use_cases import PAYER, Rooms, own_key, update_of
 
 BODY = hash_body({"operation": "addKey"})
 TARGET = "/delegations/urn%3Auuid%3A1/revoke?dry=1&why=a%20b"

@@ -17,8 +17,8 @@ from identity_core.errors import PluginUnavailable
 from identity_core.store import Store
 from identity_core.use_cases.auth.tagged import UNFINISHED, KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.record import Record
+from tests.did_use_cases import START, MovableClock
 from tests.events import audit_rows, open_store
-from tests.rooms import START, MovableClock
 from tests.unit.use_cases.auth.memory_keys import MemoryKeys
 
 

@@ -27,7 +27,7 @@ from identity_codec.values import replace
 from identity_core.errors import LedgerUnavailable, StatusListNotFound
 from identity_core.use_cases.transparency import LogPlaces
 from identity_tlog.policy import WitnessPolicy
-from tests.rooms import Rooms
+from tests.did_use_cases import Rooms
 from tests.transparency import LoggedLedger, LogKey
 
 LIST = GapList("A" * 22, "did:example:ivo", "did:example:ivo#status", 86_400)

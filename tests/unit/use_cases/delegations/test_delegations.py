@@ -59,9 +59,9 @@ from identity_core.wire import (
     RevokeDelegationRequest,
     RevokeIbctRequest,
 )
+from tests.did_use_cases import START, Rooms, secret_of
 from tests.events import audit_rows
-from tests.kept import is_called_back
-from tests.rooms import START, Rooms, secret_of
+from tests.store_contents import is_called_back
 
 MONTH = timedelta(days=30)
 LONGEST = timedelta(days=90)

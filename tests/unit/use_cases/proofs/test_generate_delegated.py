@@ -45,10 +45,10 @@ from identity_core.errors import (
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.store.credentials import StoredCredentials
 from identity_core.store.invocations import LEASE
+from tests.did_use_cases import ORIGIN, START, rotation_of, secret_of
 from tests.events import audit_rows
-from tests.kept import kept_proofs
 from tests.proving import VALUES, Ledger, Proving, Workers, run
-from tests.rooms import ORIGIN, START, rotation_of, secret_of
+from tests.store_contents import kept_proofs
 
 UNPINNED = "zkp.prove.age.gte"
 

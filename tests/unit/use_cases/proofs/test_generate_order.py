@@ -100,7 +100,7 @@ async def use_nonce(rooms: Proving, nonce: str) -> None:
 
 async def deactivate(rooms: Proving) -> None:
     did, created = rooms.did(rooms.hana), rooms.hana
-    from tests.rooms import secret_of
+    from tests.did_use_cases import secret_of
 
     authorization = await rooms.signed(did, secret_of(created), "deactivate")
     await rooms.deactivate(
