@@ -181,7 +181,7 @@ def test_a_master_key_that_others_may_read_is_told(used: Path) -> None:
 
 def test_place_for_checkpoint_that_cannot_be_written_is_told(used: Path) -> None:
     given = Commands({"IDENTITY_DATA_DIR": str(used), "IDENTITY_LEDGER_CHECKPOINT_PATH": "/proc/nowhere/checkpoint"})
-    assert "a rollback would go unseen" in given.ok("doctor")
+    assert "a rollback would not be detected" in given.ok("doctor")
 
 
 # On a server

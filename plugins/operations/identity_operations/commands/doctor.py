@@ -216,7 +216,7 @@ def _api_keys(settings: Settings) -> Iterator[Diagnosis]:
         remedy = "put the right key store back; or `identity keys accept` where you put this one there yourself"
         yield wrong(says, remedy)
     elif found.any:
-        yield ok(f"in {stores}; there are some")
+        yield ok(f"in {stores}; at least one exists")
     else:
         yield warn(f"in {stores}; there is none yet", "nothing: the first start makes one")
 
