@@ -80,7 +80,7 @@ def written(target: Target, sql: str, *values: Any) -> None:
         assert connection.execute(sql, values).rowcount >= 1
 
 
-def said(answer: Answer) -> tuple[int, Any, dict[str, str]]:
+def stable_answer(answer: Answer) -> tuple[int, Any, dict[str, str]]:
     """The answer without what differs from one request to the next."""
     body = answer.json
     body["error"]["details"].pop("requestId")
@@ -96,11 +96,13 @@ def test_foreign_delegation_looks_like_a_missing_one(target: Target) -> None:
             ("DELETE", "", None),
             *(("POST", f"/{a}", b) for a, b in CHANGES.items()),
         ]:
-            foreign, absent = (said(ask(who, method, f"/delegations/{name}{act}", body)) for name in (root, UNKNOWN))
+            foreign, absent = (
+                stable_answer(ask(who, method, f"/delegations/{name}{act}", body)) for name in (root, UNKNOWN)
+            )
             assert foreign == absent
             assert foreign[0] == 404
     child = terms(eve, ben) | {"parentId": root}
-    assert said(ask(eve, "POST", "/delegations", child)) == said(
+    assert stable_answer(ask(eve, "POST", "/delegations", child)) == stable_answer(
         ask(eve, "POST", "/delegations", child | {"parentId": UNKNOWN})
     )
 

@@ -21,8 +21,7 @@ from identity_core.errors import InvalidDocument
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
-from tests.foreign_documents import ALLOWED, REFUSED
-from tests.foreign_documents import of as document_of
+from tests.foreign_documents import ALLOWED, REFUSED, document_of
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 DID = Did.parse("did:web:a.example")

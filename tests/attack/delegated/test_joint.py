@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.attack.delegated.scene import People, Scene, canonical, opened
+from tests.attack.delegated.scene import People, Scene, canonical, envelope_of
 from tests.attack.stranger import PREFIX, Answer, Holder
 
 SHOP = "https://shop.example/accounts"
@@ -376,7 +376,7 @@ def test_a_predicate_is_a_question_of_each_credential(people: People) -> None:
 
 def glued(*proofs: Json) -> list[Json]:
     """Envelopes of the first with a part of the second: its credential, its list, its half of the consent, one after the other."""
-    own, other = map(opened, proofs)
+    own, other = map(envelope_of, proofs)
     made = []
     for members in (["parts"], ["parts", "status"]):
         envelope = copy.deepcopy(own)
@@ -419,7 +419,7 @@ def test_listed_statements_are_those_proven(joint: Joint, everything: tuple[Json
         {"holder": "none"},
         {"holder": "plain"},
     ):
-        envelope = opened(proof)
+        envelope = envelope_of(proof)
         envelope["question"] |= change
         text = base64.urlsafe_b64encode(json.dumps(envelope, sort_keys=True, separators=(",", ":")).encode())
         expected = joint.expected(asked)

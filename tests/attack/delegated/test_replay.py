@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.attack.delegated.scene import Json, People, Scene, in_two_minutes, later, printed, said
+from tests.attack.delegated.scene import Json, People, Scene, in_two_minutes, later, printed, stable_refusal
 from tests.attack.stranger import Answer, at_once, rounds
 from tests.fault.turned_service import Turned
 
@@ -206,7 +206,7 @@ def test_every_refusal_of_a_genuine_token_spends_it(crowded: People, wrong: str)
     uses = scene.uses
     for _ in range(6):
         again = scene.ask(body, fresh=True)
-        assert said(again)[:2] == said(first)[:2]
+        assert stable_refusal(again)[:2] == stable_refusal(first)[:2]
         assert again.headers["idempotent-replayed"] == "true"
         for other in (
             {"predicate": {"attributeName": "age", "type": "gte", "value": 18 + (wrong != "no")}},

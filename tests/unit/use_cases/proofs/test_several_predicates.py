@@ -69,10 +69,10 @@ def test_one_proof_shows_all_of_them(tmp_path: Path) -> None:
             assert verdict.errors == (CheckCode.PREDICATE_MISMATCH,), other
         assert (await rooms.verify(stored, asking(predicate=ADULT))).errors == (CheckCode.PREDICATE_MISMATCH,)
 
-    asyncio.run(told(Verifying(tmp_path), story))
+    asyncio.run(run_story(Verifying(tmp_path), story))
 
 
-async def told(rooms: Verifying, story: Callable[[Verifying], Awaitable[None]]) -> None:
+async def run_story(rooms: Verifying, story: Callable[[Verifying], Awaitable[None]]) -> None:
     try:
         await rooms.begin()
         await story(rooms)
