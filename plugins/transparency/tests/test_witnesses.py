@@ -49,7 +49,7 @@ def test_witness_errors_are_reported(tmp_path: Path, text: str | None, says: str
     assert found.value.fix
 
 
-def test_whom_it_asks(tmp_path: Path) -> None:
+def test_witnesses_of_the_policy_are_called(tmp_path: Path) -> None:
     (tmp_path / "policy.txt").write_text(f"witness W {KEY} http://w.example/prefix\nquorum W")
     environment = {"IDENTITY_LEDGER_WITNESSES": str(tmp_path / "policy.txt")}
     policy = read_witnesses(load(environment=environment, overrides={"data_dir": tmp_path}))
