@@ -12,7 +12,7 @@ from typing import Protocol
 import pytest
 
 from tests.anvil_server import AnvilServer, install_anvil, program_in
-from tests.once import once
+from tests.made_once import once
 from tests.postgres_server import PostgresServer
 
 

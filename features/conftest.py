@@ -21,7 +21,7 @@ from features.document import operations
 from features.servers import Server, Servers
 from features.world import World
 from openapi.clients import PACKAGE, PYTHON_CLIENT, build_python_client
-from tests.once import once
+from tests.made_once import once
 
 ROOT = Path(__file__).parents[1]
 pytest_plugins = [

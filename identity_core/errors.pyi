@@ -95,7 +95,7 @@ class IdempotencyMismatch(IdentityError):
     """The Idempotency-Key was used for another request."""
 
 class RateLimited(IdentityError):
-    """The bucket is empty; `Retry-After` says when the next token is there."""
+    """The bucket is empty; `Retry-After` states when the next token is there."""
 
 class QuotaExceeded(IdentityError):
     """A DID that signs in by itself, or the address that it calls from, has written as much as it may: in this day,
@@ -122,7 +122,7 @@ class DidQuarantined(IdentityError):
 
 class StorageMismatch(IdentityError):
     """The stored data is not the data that this service wrote: a database is older than it was, another one, damaged or
-    gone. Whatever would change something is refused until an operator has looked at it; reading goes on."""
+    gone. Whatever would change something is refused until an operator has looked at it; reading continues."""
 
 class PluginUnavailable(IdentityError):
     """A plugin that the operation needs is missing, broken or shut off after repeated failures."""
@@ -190,17 +190,18 @@ class CredentialExpired(IdentityError):
     """The credential is outside its validity."""
 
 class PredicateUnsupported(IdentityError):
-    """The attribute is missing, the operator does not fit its type, or the value is out of range. The IBCT is spent, no
+    """The attribute is missing, the operator does not fit its type, or the value is out of range. The IBCT is used, no
     use is counted."""
 
 class PredicateNotSatisfied(IdentityError):
-    """The predicate does not hold. The IBCT is spent."""
+    """The predicate does not hold. The IBCT is used."""
 
 class DelegationNotFound(IdentityError):
     """No such delegation exists, or the caller has no part in it: the answer is the same."""
 
 class DelegationNotNarrower(IdentityError):
-    """A delegation of an agent allows more than the delegation that it descends from; `details.reason` says in what."""
+    """A delegation of an agent allows more than the delegation that it descends from; `details.reason` states in
+    what."""
 
 class Conflict(IdentityError):
     """The record's state does not allow this any more, or the identifier is taken by something else."""
@@ -223,11 +224,12 @@ class StatusListNotFound(IdentityError):
     """No status list has this identifier."""
 
 class InvalidSchema(IdentityError):
-    """The credential schema breaks a rule; `details.reason` says which, `details.attribute` in which place (from 0)."""
+    """The credential schema breaks a rule; `details.reason` states which, `details.attribute` in which place (from
+    0)."""
 
 class InvalidCredential(IdentityError):
-    """The credential breaks its schema, or its signature is not its issuer's; `details.reason` says which and quotes no
-    value."""
+    """The credential breaks its schema, or its signature is not its issuer's; `details.reason` states which and quotes
+    no value."""
 
 class TransactionNotFound(IdentityError):
     """No entry of the ledger has this transaction hash. Anchors are no entries."""
@@ -241,7 +243,7 @@ class TileNotFound(IdentityError):
 
 class LogRangeInvalid(IdentityError):
     """The proof would be about a log that is larger than this one, or that did not hold the entry yet;
-    `details.treeSize` says how many entries it has."""
+    `details.treeSize` states how many entries it has."""
 
 class ProofInvalid(IdentityError):
     """A proof was checked and is wrong. At the edge this is an answer (`verified: false`), not an error."""

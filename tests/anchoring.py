@@ -35,8 +35,8 @@ from identity_core.store import Store
 from identity_core.store.events import OpenSink
 from identity_core.store.proofs import add_proof
 from identity_core.use_cases.record import Record
+from tests.did_use_cases import MovableClock
 from tests.events import open_store
-from tests.rooms import MovableClock
 
 PENDING = Anchor(AnchorStatus.PENDING, None, None, None)
 CHECKPOINT = b"id.example/api/v1/ledger\n3\n" + b"A" * 43 + b"=\n"

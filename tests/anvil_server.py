@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.once import once
+from tests.made_once import once
 from tests.ports import free_port
 
 PACKAGE = Path(__file__).resolve().parents[1] / "plugins" / "ledger_evm" / "tests"

@@ -167,7 +167,7 @@ REFUSED: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def of(did: str, members: dict[str, Any]) -> dict[str, Any]:
+def document_of(did: str, members: dict[str, Any]) -> dict[str, Any]:
     """Return the document of ``did`` with ``members``."""
     text = json.dumps({"id": "DID", **members})
     document: dict[str, Any] = json.loads(text.replace('"DID', f'"{did}'))

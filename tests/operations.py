@@ -12,7 +12,7 @@ from identity_core.api.security import DOCUMENT_SCHEMES
 from tests.reference import DOCUMENT
 
 
-def known(operation_id: str) -> Operation:
+def gate_entry(operation_id: str) -> Operation:
     """Return what the gate knows of an operation of the document."""
     wiring: Any = SimpleNamespace(schemes=DOCUMENT_SCHEMES, resource_metadata="", error_shapes={})
     declared = next(each for each in contract.operations(DOCUMENT) if each[2]["operationId"] == operation_id)

@@ -53,7 +53,7 @@ from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest, DelegatedProofRequest
-from tests.rooms import ORIGIN, Rooms, secret_of
+from tests.did_use_cases import ORIGIN, Rooms, secret_of
 from tests.transparent_prover import TransparentProver
 
 SCHEMA = Schema(

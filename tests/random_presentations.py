@@ -199,7 +199,7 @@ def mutant(random: Random, case: Case, other: Case) -> tuple[str, Case]:
     return kind, KINDS[kind](random, case, other)
 
 
-def _opened(case: Case) -> tuple[Any, list[tuple[Any, Any, int]]]:
+def _open_envelope(case: Case) -> tuple[Any, list[tuple[Any, Any, int]]]:
     """The envelope, and where it has bytes: container, key, and after how many of them the scalars begin."""
     value = unpacked(case.text)
     places = [(part, "proof", 144) for part in (*value["parts"], *value["status"])]
@@ -213,7 +213,7 @@ def _opened(case: Case) -> tuple[Any, list[tuple[Any, Any, int]]]:
 
 
 def _bit(random: Random, case: Case, other: Case) -> Case:
-    value, places = _opened(case)
+    value, places = _open_envelope(case)
     if value["agent"] is not None:
         places.append((value["agent"], "signature", 0))
     places += [(one, 2, 0) for one in value["disclosed"]] + [(part, "header", 0) for part in value["parts"]]
@@ -225,7 +225,7 @@ def _bit(random: Random, case: Case, other: Case) -> Case:
 
 
 def _scalar(random: Random, case: Case, other: Case) -> Case:
-    value, places = _opened(case)
+    value, places = _open_envelope(case)
     within, key, start = random.choice(places)
     data = _unb64(within[key])
     at = start + 32 * random.randrange(max(1, (len(data) - start) // 32))
@@ -236,7 +236,7 @@ def _scalar(random: Random, case: Case, other: Case) -> Case:
 
 def _point(random: Random, case: Case, other: Case) -> Case:
     """Another of the proof's own, one out of order, the identity, minus it, one that is not on the curve."""
-    value, places = _opened(case)
+    value, places = _open_envelope(case)
     within, key, start = random.choice(places)
     data = _unb64(within[key])
     at = 48 * random.randrange(max(1, start // 48))
@@ -252,7 +252,7 @@ def _point(random: Random, case: Case, other: Case) -> Case:
 
 
 def _length(random: Random, case: Case, other: Case) -> Case:
-    value, places = _opened(case)
+    value, places = _open_envelope(case)
     within, key, _ = random.choice(places)
     data, size = _unb64(within[key]), random.choice((1, 32, 48))
     within[key] = _b64(random.choice((data[:-size], data + data[:size], b"")))

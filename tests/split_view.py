@@ -31,7 +31,7 @@ from identity_tlog.proofs import Span, TlogProof, consistency_spans, inclusion_s
 from identity_tlog.tiles import bundled, node_from
 from identity_tlog.tree import leaf_hash
 from tests.attack.log_forger import METHOD
-from tests.rooms import START
+from tests.did_use_cases import START
 from tests.transparency import ORIGIN, LogKey, tiles_over
 
 OLD, NEW = LogKey(bytes([1]) * 32), LogKey(bytes([2]) * 32)

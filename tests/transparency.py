@@ -19,8 +19,8 @@ from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
 from identity_tlog.tree import Frontier, leaf_hash
+from tests.did_use_cases import MovableClock
 from tests.events import open_store
-from tests.rooms import MovableClock
 
 ORIGIN = "id.example/api/v1/ledger"
 T = TypeVar("T")

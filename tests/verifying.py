@@ -36,8 +36,8 @@ from identity_core.domain.proofs.stored import StoredProof
 from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.record import Record
+from tests.did_use_cases import operator, own_key, update_of
 from tests.proving import Proving, Workers
-from tests.rooms import operator, own_key, update_of
 
 BLS_KEY = multikey.encode_public(multikey.BLS12381G2, BbsIssuer().key.public_key)
 OPERATOR = operator()

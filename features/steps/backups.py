@@ -27,7 +27,7 @@ def backed_up(machine: Machine) -> None:
 
 
 @given("a monitor keeps a checkpoint of the log")
-def kept(machine: Machine) -> None:
+def save_checkpoint_in_monitor(machine: Machine) -> None:
     key = machine.told("ledger", "key")["verifierKey"]
     ended = machine.identity("ledger", "checkpoint", "--key", key, "--save", machine.apart / "checkpoint")
     assert ended.returncode == 0, ended.stderr

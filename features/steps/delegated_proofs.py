@@ -83,7 +83,7 @@ def called_back(world: World) -> None:
 
 
 @given(parsers.parse("{name:w} has left for good"))
-def left(world: World, name: str) -> None:
+def deactivate_person(world: World, name: str) -> None:
     proving = story(world)
     person = world.people[name]
     proving.body["ibct"] = proving.signed_token()

@@ -19,7 +19,7 @@ def rotates(world: World, name: str, *, forget: bool = False) -> dict[str, Any]:
     return body_of(world.notes["answer"])
 
 
-def told(world: World) -> dict[str, int]:
+def named_generations(world: World) -> dict[str, int]:
     """The generations of the credentials that the answer names."""
     body = body_of(world.notes["answer"])
     assert body["complete"]
@@ -119,14 +119,14 @@ def record_tells(world: World) -> None:
 @then("she is told that both credentials of Ivo's are bound to the generation before")
 def told_of_both(world: World) -> None:
     body = body_of(world.notes["answer"])
-    assert (body["generation"], told(world)) == (2, dict.fromkeys(both(world), 1))
+    assert (body["generation"], named_generations(world)) == (2, dict.fromkeys(both(world), 1))
     assert {one["issuerDid"] for one in body["credentials"]} == {world.person("Ivo").did}
 
 
 @then("she is told that the credential that was issued anew is of generation 2")
 def told_of_the_new(world: World) -> None:
     assert body_of(world.notes["answer"])["generation"] == 3
-    assert told(world) == dict.fromkeys(both(world), 1) | {world.notes["anew"]: 2}
+    assert named_generations(world) == dict.fromkeys(both(world), 1) | {world.notes["anew"]: 2}
 
 
 @then("the answer tells to send newHolderSecret")
@@ -136,13 +136,13 @@ def tells_the_member(world: World) -> None:
 
 @then("she is told of none")
 def told_of_none(world: World) -> None:
-    assert told(world) == {}
+    assert named_generations(world) == {}
 
 
 @then("to forget once more tells of none")
 def forgets_again(world: World) -> None:
     rotates(world, "Hana", forget=True)
-    assert told(world) == {}
+    assert named_generations(world) == {}
 
 
 @then(parsers.parse("Hana's timeline tells that {what}"))

@@ -62,14 +62,14 @@ def resolves(machine: Machine, noted: Noted) -> None:
 
 @then("the token of before and a new one are taken")
 def tokens(machine: Machine, noted: Noted) -> None:
-    assert [shown(machine, token).status for token in (noted.token, new_token(machine))] == [200, 200]
+    assert [list_dids(machine, token).status for token in (noted.token, new_token(machine))] == [200, 200]
 
 
 @then(parsers.re("the token of before is (?P<fate>taken|refused), and a new one is taken"))
 def after_theft(machine: Machine, noted: Noted, fate: str) -> None:
     wanted = 200 if fate == "taken" else 401
-    eventually(lambda: shown(machine, noted.token).status == wanted, f"the token of before is {fate}")
-    assert shown(machine, new_token(machine)).status == 200
+    eventually(lambda: list_dids(machine, noted.token).status == wanted, f"the token of before is {fate}")
+    assert list_dids(machine, new_token(machine)).status == 200
 
 
 @then("the log has grown from the checkpoint, as the key of before and the service's own DID lead to it")
@@ -124,7 +124,7 @@ def new_token(machine: Machine) -> str:
     return str(answer.json["access_token"])
 
 
-def shown(machine: Machine, token: str) -> Answer:
+def list_dids(machine: Machine, token: str) -> Answer:
     return call(machine, "GET", f"{PREFIX}/dids", None, {"Authorization": f"Bearer {token}"})
 
 

@@ -144,7 +144,7 @@ def finds_versions(machine: Machine, name: str, count: int, own: int) -> None:
 
 
 @then(parsers.parse('the log of {name} is taken by "identity did log verify" and by the reader "did-webvh"'))
-def taken(machine: Machine, name: str) -> None:
+def resolve_last_state(machine: Machine, name: str) -> None:
     lines = log_of(machine, name)
     assert verified(machine, name, lines) == 0, machine.ended
     result = read(machine.apart, machine.dids[name], lines)

@@ -12,7 +12,7 @@ from features.servers import Servers
 from features.steps.answers import body_of
 from features.web.host import WebHost
 from features.world import Person, World
-from tests.foreign_documents import ALLOWED, REFUSED, named, of
+from tests.foreign_documents import ALLOWED, REFUSED, document_of, named
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +39,7 @@ def publishes(world: World, web_host: WebHost, name: str) -> None:
 def publishes_form(world: World, web_host: WebHost, name: str, form: str) -> None:
     publish(world, web_host, name)
     did = world.person(name).did
-    web_host.pages[f"/{world.notes['place']}/did.json"] = (200, of(did, (ALLOWED | REFUSED)[form]))
+    web_host.pages[f"/{world.notes['place']}/did.json"] = (200, document_of(did, (ALLOWED | REFUSED)[form]))
 
 
 @then(parsers.parse("it is what {name} publishes as {fragment}"))

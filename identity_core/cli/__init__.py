@@ -67,7 +67,7 @@ class MainGroup(OpenGroup):
     cls=MainGroup,
     place="",
     epilog=EXIT_CODES,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
 )
 @click.version_option(__version__, prog_name="identity")
 def main() -> None:

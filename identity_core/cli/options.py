@@ -25,12 +25,14 @@ config_option = click.option(
     "--config",
     type=FILE,
     envvar="IDENTITY_CONFIG",
-    help="Settings file (TOML).  [env var: IDENTITY_CONFIG; default: ./identity.toml if it is there]",
+    help="Path of the settings file (TOML).  [env var: IDENTITY_CONFIG; default: ./identity.toml if it exists]",
 )
 data_dir_option = click.option(
-    "--data-dir", type=click.Path(path_type=Path), help="Where files are stored.  [default: ./identity-data]"
+    "--data-dir", type=click.Path(path_type=Path), help="Data directory.  [default: ./identity-data]"
 )
-database_url_option = click.option("--database-url", help="A PostgreSQL server instead of SQLite files.")
+database_url_option = click.option(
+    "--database-url", help="URL of a PostgreSQL database. Without it SQLite files are used."
+)
 
 
 # The password of a URL: before the last @ of the authority, or as a parameter.

@@ -47,10 +47,14 @@ class Command(click.Command):
         as_json(self)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples of ``examples.txt`` below the options."""
+        """Write below the options whether the command calls a service, and the examples of ``examples.txt``."""
         super().format_epilog(ctx, formatter)
-        calls = examples_of(tuple(ctx.command_path.split()[1:]))
-        if calls:
+        named = {one.name: one for one in self.params}
+        url = named.get("url")
+        is_remote = url is not None and (url.required or url.envvar == "IDENTITY_URL") and "data_dir" not in named
+        local = "Local command." if url is None else f"Local command; {url.opts[0]} names a service."
+        formatter.write("\n  Remote command: it calls a service.\n" if is_remote else f"\n  {local}\n")
+        if calls := examples_of(tuple(ctx.command_path.split()[1:])):
             with formatter.section("Examples"):
                 # Not wrapped, so that a line can be copied.
                 formatter.write("".join(f"  {line}\n" for call in calls for line in call.splitlines()))

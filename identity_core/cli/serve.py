@@ -44,20 +44,16 @@ log = logging.getLogger("identity")
 @click.command(name="serve", cls=Command)
 @config_option
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=Whole(), help="Port to listen on; 0 takes a free one.  [default: 8080]")
-@click.option(
-    "--uds",
-    "unix_socket",
-    type=FILE,
-    help="A Unix socket to listen on instead; server.public_url says where callers come in.",
-)
+@click.option("--port", type=Whole(), help="TCP port to listen on, 0 to 65535; 0 selects a free one.  [default: 8080]")
+@click.option("--uds", "unix_socket", type=FILE, help="Unix socket to listen on; requires server.public_url.")
 @data_dir_option
 @database_url_option
-@click.option("--workers", type=Whole(), help="Server processes.  [default: 1]")
+@click.option("--workers", type=Whole(), help="Number of server processes.  [default: 1]")
 def command(config: Path | None, data_dir: Path | None, database_url: str | None, **server: object) -> None:
     """Serve the API until SIGTERM or Ctrl-C.
 
-    The embedded default needs no other server. At the first start an API key is made and printed, unless one is configured.
+    The default stores everything in files and needs no other server. The first start creates and prints an API key,
+    unless one is configured.
     """
     named = {f"server.{name}": value for name, value in server.items()}
     settings = configured(config, {"data_dir": data_dir, "database_url": database_url, **named})
@@ -124,29 +120,33 @@ def _open_folder(folder: Path) -> None:
 
 
 def _announce(settings: Settings, listening: Listening, first_key: str | None) -> None:
+    from importlib.metadata import entry_points
+
     origin = settings.server.public_url
-    everywhere = f"\nOn every address of this machine, port {listening.port}" if listening.host in EVERY_ADDRESS else ""
-    if listening.host is None:
-        everywhere = f"\nOn {listening.place}"
-    administration = None
-    if settings.server.admin_port is not None:
-        administration = f"{settings.server.admin_host}:{settings.server.admin_port}"
-        everywhere += f"\nMetrics and administration on {administration}"
+    on = listening.place if listening.host is None else f"every address of this machine, port {listening.port}"
+    everywhere = f"\nOn {on}" if listening.host in (None, *EVERY_ADDRESS) else ""
+    admin = None if settings.server.admin_port is None else f"{settings.server.admin_host}:{settings.server.admin_port}"
+    everywhere += "" if admin is None else f"\nMetrics and administration on {admin}"
+    has_pages = settings.ui.enabled and "ui" in entry_points(group="identity.plugins").names
+    pages = f"{origin}/ui" if has_pages and "ui" not in settings.extensions.disabled else None
     body = {
         "url": origin,
         "listensOn": listening.place,
         "document": f"{origin}/docs",
+        "pages": pages,
         "dataDir": str(settings.data_dir),
         "settingsFile": None if settings.file is None else str(settings.file.absolute()),
         "database": "sqlite" if settings.database_url is None else "postgresql",
-        "administrationOn": administration,
+        "administrationOn": admin,
         "workers": settings.server.workers,
         "process": os.getpid(),
         "firstApiKey": first_key,
     }
     database = "" if settings.database_url is None else f"{shown_database(settings)}; files in "
     key = "" if first_key is None else f"\nFirst API key, shown once: {first_key}"
-    text = f"Listening at {origin}  (document: {origin}/docs){everywhere}\nData in {database}{settings.data_dir}{key}"
+    following = f"identity {'status' if first_key is None else 'login'} --url {origin}"
+    places = f"Documentation at {origin}/docs" + ("" if pages is None else f"\nPages at {pages}")
+    text = f"Listening at {origin}{everywhere}\n{places}\nData in {database}{settings.data_dir}{key}\nNext: {following}"
     show(body, text=lambda _: text)
     processes = "1 process" if settings.server.workers == 1 else f"{settings.server.workers} processes"
     used = body["settingsFile"] or "no settings file"
@@ -174,8 +174,7 @@ class Listening(Struct, frozen=True):
 def listen(host: str, port: int, remedy: str = "choose another --port or --host") -> socket.socket:
     """Return a bound socket. It is bound here, so that a used port is one clear line and port 0 is resolved before
     anything starts."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
@@ -225,8 +224,7 @@ def _take_socket() -> socket.socket | None:
     if environment["LISTEN_PID"] != str(os.getpid()):
         return None
     if environment["LISTEN_FDS"] != "1":
-        says = f"systemd hands over {environment['LISTEN_FDS'] or 'no'} sockets"
-        fail(says, "LISTEN_FDS", "name one ListenStream in the .socket unit")
+        fail(f"systemd hands over {environment['LISTEN_FDS'] or 'no'} sockets", "LISTEN_FDS", "name one ListenStream")
     try:
         handed = socket.socket(fileno=FIRST_HANDED_OVER)
         is_good = handed.type == socket.SOCK_STREAM and handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
@@ -262,8 +260,7 @@ def _unix(path: Path, mode: int) -> Iterator[socket.socket]:
                 ours = draft.stat().st_ino
                 draft.rename(path)
         except OSError as error:
-            remedy = "choose a folder in which this user may write"
-            fail(f"cannot listen: {error.strerror or error}", str(path), remedy)
+            fail(f"cannot listen: {error.strerror or error}", str(path), "choose a folder that this user may change")
         stack.callback(_remove, path, ours)
         yield bound
 

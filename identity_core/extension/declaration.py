@@ -178,8 +178,8 @@ class Kernel(Protocol):
 
     @property
     def operations(self) -> Mapping[str, Any]:
-        """Return the operations of the document by operationId, each with its own authorization; empty until the
-        application is built."""
+        """Return the callable of each operation by operationId. A call makes the operation's own authorization. The
+        mapping is empty until the application is built."""
 
     @property
     def gauges(self) -> Sequence[Gauge]:

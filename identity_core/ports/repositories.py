@@ -128,8 +128,8 @@ class IndexRows(Protocol):
         A row of an earlier form with the same content is not different."""
 
     async def seal(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """Add missing rows, tag rows from before tags existed, and rewrite rows of an earlier form, if nothing else differs. Return the
-        other differences."""
+        """Add missing rows, tag rows from before tags existed, and rewrite rows of an earlier form. If a row differs in any other
+        way, change nothing and return these differences."""
 
     async def rebuild(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
         """Rewrite the rows of ``did``; keep its owner if the row with the owner is ours. If rows of ours are more than or differ from

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// control is what a log of ours says of its DID after an entry, beyond the keys that sign it.
+// control is the state of a DID in a log of ours after an entry, except the keys that sign it.
 type control struct {
 	number  int
 	working *working
-	// recoveryKey is empty where there is none.
+	// recoveryKey is empty if there is none.
 	recoveryKey                 string
 	strictGrace, strictEvidence bool
 	// unbound are the changes whose evidence is not bound to what their entries state.
@@ -21,7 +21,7 @@ type control struct {
 	retired map[string]bool
 	// challenges are those that could still be offered again, with their ends.
 	challenges map[string]time.Time
-	// proves says that BBS keys come with proofs of possession from here on.
+	// proves is true if BBS keys need proofs of possession from here on.
 	proves bool
 	past   []pastVersion
 }
@@ -43,7 +43,7 @@ const (
 
 var (
 	wholeSeconds = regexp.MustCompile(`^` + timePattern + `Z$`)
-	// What a change says beside its operation.
+	// Members of a change besides its operation.
 	changeMembers = map[string]string{
 		"create": birthMembers, "update": "authorization operations strictEvidence", "keyRotated": "authorization newKey oldKeyId revokeAt",
 		"recovered":   "authorization newKey recoveryKey restoreVersion revokeAll",
@@ -51,7 +51,7 @@ var (
 	}
 )
 
-// changed is what the log says after an entry.
+// changed is the state of the log after an entry.
 func changed(previous, after *state, change object) *control {
 	var before *control
 	if previous != nil {
@@ -255,7 +255,7 @@ func (c *control) recovered(change object, after *state) (*working, string) {
 	return made, successor
 }
 
-// isNew says that a key is none of this DID, and was none.
+// isNew reports whether a key is not, and was not, a key of this DID.
 func (c *control) isNew(key string) bool {
 	return !c.working.has(key) && key != c.recoveryKey && !c.retired[key]
 }

@@ -32,16 +32,16 @@ type Options struct {
 	Timeout time.Duration
 	// Retries is how often more than once (2; below 0 never).
 	Retries int
-	// MaxWait is the longest wait before an attempt (60 s): who is told to wait longer is told so by an error.
+	// MaxWait is the longest wait before an attempt (60 s). A longer Retry-After is returned as an error.
 	MaxWait time.Duration
-	// MaxAnswerOctets (16 MiB) and MaxPages (10,000) end what does not end.
+	// MaxAnswerOctets (16 MiB) and MaxPages (10,000) limit endless responses.
 	MaxAnswerOctets int64
 	MaxPages        int
 	// OnRequest sees each attempt before it is sent, that for a challenge too, and may add headers. It holds the Authorization.
 	OnRequest func(*http.Request)
 	// OnResponse sees what came back, without its body.
 	OnResponse func(*http.Response)
-	// HTTP sends the requests. Redirects are not followed, whatever it says.
+	// HTTP sends the requests. Redirects are never followed.
 	HTTP *http.Client
 }
 
@@ -51,14 +51,14 @@ type Client struct {
 	signer  *Signer
 }
 
-// ServiceError says that the service refused (Code is one of the document's), gave no answer (UNREACHABLE, with the Cause), or none that can
+// ServiceError reports that the service refused (Code is one of the document's), gave no answer (UNREACHABLE, with the Cause), or none that can
 // be read (UNREADABLE).
 type ServiceError struct {
 	Status  int
 	Code    string
 	Message string
 	Details map[string]any
-	// RetryAfter is what the service asked for, nil where it did not.
+	// RetryAfter is the wait that the service requires, nil if it requires none.
 	RetryAfter *time.Duration
 	Cause      error
 }
@@ -67,7 +67,7 @@ func (e *ServiceError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status
 
 func (e *ServiceError) Unwrap() error { return e.Cause }
 
-// RequestID is how the service's own log names the request; empty where it did not say.
+// RequestID is the id of the request in the service's log; empty if there is none.
 func (e *ServiceError) RequestID() string {
 	id, _ := e.Details["requestId"].(string)
 	return id
@@ -114,7 +114,7 @@ func New(options Options) *Client {
 	return &Client{options: options}
 }
 
-// As is the same service, with the operations that a DID may ask for signed by signer.
+// As returns the same service, with operations of a DID signed by signer.
 func (c *Client) As(signer Signer) *Client { return &Client{c.options, &signer} }
 
 // call sends an operation: createDid with options.strictEvidence, and as it is to a method whose entries hold no evidence.
@@ -161,7 +161,7 @@ func send[T, P any](ctx context.Context, c *Client, name string, needed object, 
 			header.Set(name, value)
 		}
 	}
-	// What is no change, or the same change under one Idempotency-Key, may be asked for again.
+	// Reads, and the same change under one Idempotency-Key, may be repeated.
 	repeatable := asked.Method == http.MethodGet || asked.Idempotent
 	for attempt := 0; ; attempt++ {
 		// A challenge is good for one attempt, so each has its own.
@@ -186,7 +186,7 @@ func send[T, P any](ctx context.Context, c *Client, name string, needed object, 
 	}
 }
 
-// each visits the items of all pages. page asks for the one of a cursor.
+// each visits the items of all pages. page fetches the page of a cursor.
 func each[T any](c *Client, cursor string, page func(cursor string) ([]T, *string, error), visit func(T) error) error {
 	for count := 0; count < c.options.MaxPages; count++ {
 		items, next, err := page(cursor)
@@ -248,7 +248,7 @@ func (c *Client) authorize(
 	return nil
 }
 
-// attempt gives the octets of the answer of one request.
+// attempt returns the bytes of the response to one request.
 func (c *Client) attempt(
 	ctx context.Context, asked operation, values map[string]string, header http.Header, body []byte,
 ) ([]byte, error) {

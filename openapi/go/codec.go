@@ -25,7 +25,7 @@ const (
 	secretPrefix  = "\x80\x26"
 )
 
-// encoding/json writes this escape for octets that are not UTF-8, and the character itself where a text has it.
+// encoding/json writes this escape for bytes that are not UTF-8, and the character itself if a text contains it.
 var notText = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\ufffd`)
 
 // escapes are those of a JSON text, of which the group has halves of pairs.
@@ -67,7 +67,7 @@ func parseJSON(octets []byte) (any, error) {
 	return value, nil
 }
 
-// hasHalfPair says whether an escape is half of a surrogate pair, for which encoding/json reads another character.
+// hasHalfPair reports whether an escape is half of a surrogate pair, for which encoding/json reads another character.
 func hasHalfPair(octets []byte) bool {
 	for _, found := range escapes.FindAllSubmatchIndex(octets, -1) {
 		if found[2] != -1 {
@@ -106,7 +106,7 @@ func writeCanonical(to *bytes.Buffer, value any) error {
 	return nil
 }
 
-// The order of names is that of their UTF-16, not of their octets (RFC 8785 §3.2.3).
+// The order of names is that of their UTF-16, not of their bytes (RFC 8785 §3.2.3).
 func writeObject(to *bytes.Buffer, value map[string]any) error {
 	names := make([]string, 0, len(value))
 	for name := range value {
@@ -128,7 +128,7 @@ func writeObject(to *bytes.Buffer, value map[string]any) error {
 	return nil
 }
 
-// utf16Of has the units of a text as octets, the higher first.
+// utf16Of returns the UTF-16 units of a text as bytes, big-endian.
 func utf16Of(text string) string {
 	var octets []byte
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -214,7 +214,7 @@ func sha256Of(octets []byte) []byte {
 	return digest[:]
 }
 
-// multikey gives the octets of a raw key, size of them, whose multicodec is prefix (CID 1.0 §2.2.2).
+// multikey returns the bytes of a raw key, size of them, whose multicodec is prefix (CID 1.0 §2.2.2).
 func multikey(text, prefix string, size int) ([]byte, error) {
 	var octets []byte
 	if strings.HasPrefix(text, "z") {

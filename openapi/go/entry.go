@@ -141,7 +141,7 @@ func parseUnique(octets []byte) any {
 	return value
 }
 
-// checkOrder says whether an entry may come after a state.
+// checkOrder checks that an entry may follow a state.
 func checkOrder(before *state, said *entry) {
 	if before == nil {
 		demand(said.number == 1, "the first entry has another number")
@@ -152,7 +152,7 @@ func checkOrder(before *state, said *entry) {
 	demand(!before.deactivated, "the DID was deactivated before")
 }
 
-// checkFirstHash: the identifier is the hash of the first entry with a placeholder wherever it stands; the hash of the entry covers it with the
+// checkFirstHash: the identifier is the hash of the first entry with a placeholder at each occurrence; the hash of the entry covers it with the
 // identifier put in.
 func (e *entry) checkFirstHash(scid string) {
 	octets := e.placed(scid)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// evidence is what a controller's signature shows: the body that it is over, where the log asks for bodies, its challenge, and whether it
+// evidence is the content of a controller's signature: its body, if the log requires bodies, its challenge, and whether it
 // is bound to what the entry states.
 type evidence struct {
 	asked     object
@@ -24,7 +24,7 @@ var (
 	purposes      = map[string]string{"update": "update", "keyRotated": "rotate", "recovered": "recover", "deactivated": "deactivate"}
 )
 
-// stepsOf are the operations that a body of updateDid asks for, or an entry without one says.
+// stepsOf returns the operations in a body of updateDid, or in an entry without one.
 func stepsOf(change, asked object) any {
 	if asked == nil {
 		return change["operations"]
@@ -36,7 +36,7 @@ func stepsOf(change, asked object) any {
 	return []any{asked}
 }
 
-// authorised checks the controller's signature. isStrict says that it must be bound to purpose and body.
+// authorised verifies the controller's signature. If isStrict, it must be bound to purpose and body.
 func (c *control) authorised(after *state, change object, operation string, isStrict bool) evidence {
 	purpose, isKnown := purposes[operation]
 	demand(isKnown, "the entry records an unknown kind of change")
@@ -87,7 +87,7 @@ func touchesControl(change object, operation string, asked object) bool {
 	return touches
 }
 
-// asks says whether a body of rotateDidKey or recoverDid asks for the change; an update is read from its body alone.
+// asks reports whether a body of rotateDidKey or recoverDid requests the change; an update is read from its body alone.
 func asks(asked, change object, operation, did string) bool {
 	if operation == "update" {
 		return !has(change, "operations")
@@ -123,7 +123,7 @@ func asks(asked, change object, operation, did string) bool {
 		(successor == nil || same(record(successor)["publicKeyMultibase"], change["recoveryKey"]))
 }
 
-// Entries say times in whole seconds.
+// Entries have times in whole seconds.
 func isSameSecond(one, other string) bool {
 	if one == "" || other == "" {
 		return one == other

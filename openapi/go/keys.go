@@ -11,7 +11,7 @@ import (
 // multihash is how did:webvh writes a SHA-256.
 func multihash(octets []byte) string { return base58(append([]byte{0x12, 0x20}, sha256Of(octets)...)) }
 
-// verifies says whether signature is one of message by a public multikey (z6Mk…). It fails for what is no such key, and for one of small
+// verifies reports whether signature is valid for message and a public multikey (z6Mk…). It fails for other keys, and for keys of small
 // order.
 func verifies(publicMultikey string, message, signature []byte) (bool, error) {
 	key, err := multikey(publicMultikey, publicPrefix, ed25519.PublicKeySize)
@@ -47,7 +47,7 @@ func isWeak(key []byte) bool {
 	return false
 }
 
-// isPublicKey says whether a text is a public multikey of Ed25519, and its key not of small order.
+// isPublicKey reports whether a text is a public multikey of Ed25519, and its key not of small order.
 func isPublicKey(publicMultikey string) bool {
 	key, err := multikey(publicMultikey, publicPrefix, ed25519.PublicKeySize)
 	return err == nil && !isWeak(key)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// VerifiedLog is what a valid log proves. It proves nothing about newer entries that somebody may have kept back: remember VersionID.
+// VerifiedLog is what a valid log proves. It does not show that no newer entries exist: remember VersionID.
 type VerifiedLog struct {
 	DID         string
 	Versions    int
@@ -29,14 +29,14 @@ type CheckedEntry struct {
 	Line      int
 	VersionID string
 	Time      time.Time
-	// Operation is what a log of ours says has happened; empty in one of did:webvh.
+	// Operation is the change that a log of ours records; empty in one of did:webvh.
 	Operation string
-	// IsAsked says that a controller's signature asked for it.
+	// IsAsked is true if a controller's signature requested the change.
 	IsAsked bool
 }
 
-// LogInvalid says which line of a log is wrong, counted from 1, and the Requirement that it does not meet: method, form, order, identifier,
-// hash, keys, signature, controller (who asked for a change), change (what it makes of the document before) or witnesses.
+// LogInvalid names the invalid line of a log, counted from 1, and the Requirement that it does not meet: method, form, order, identifier,
+// hash, keys, signature, controller (the signature for a change), change (the document that it leads to) or witnesses.
 type LogInvalid struct {
 	Line        int
 	Reason      string
@@ -45,7 +45,7 @@ type LogInvalid struct {
 
 func (e *LogInvalid) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-// LogCheck is what a log is held to. What is zero is not asked.
+// LogCheck contains the requirements of a log. A zero value requires nothing.
 type LogCheck struct {
 	// DID is whose log it must be.
 	DID string
@@ -53,11 +53,11 @@ type LogCheck struct {
 	Now time.Time
 	// Witnesses is the text of the did-witness.json of a log of did:webvh.
 	Witnesses string
-	// OnEntry is told of each entry that holds, before witnesses are asked for.
+	// OnEntry is called for each valid entry, before approvals of witnesses are checked.
 	OnEntry func(CheckedEntry)
 }
 
-// state is what the entries so far say.
+// state is the state after the entries so far.
 type state struct {
 	*entry
 	did                       string
@@ -79,7 +79,7 @@ var (
 	exactTime  = regexp.MustCompile(`^` + timePattern + `\.[0-9]{6}Z$`)
 )
 
-// VerifyLog checks the text of GetDidLog: identity, order, integrity, who asked for each change, and that it makes this document of the one
+// VerifyLog verifies the text of GetDidLog: identity, order, integrity, the signature for each change, and that it leads from the one document
 // before; or a log of did:webvh 1.0. It returns a *LogInvalid.
 //
 // What `identity did log verify` checks beyond it: that keys of other types than Ed25519 are points of their curves, and the signatures of
@@ -96,7 +96,7 @@ func VerifyLog(log string, check LogCheck) (*VerifiedLog, error) {
 		refused := refusalOf(func() {
 			after := following(current, line)
 			meeting("order", func() { demand(check.Now.IsZero() || !after.time.After(check.Now), "the entry is of the future") })
-			// A DID of did:webvh may move, so whose log it is its last entry says.
+			// A DID of did:webvh may move, so its last entry names the DID of the log.
 			isNamed := check.DID == "" || after.did == check.DID || (after.webvh != nil && place+1 < len(lines))
 			meeting("identifier", func() { demand(isNamed, "the log is one of "+after.did) })
 			current = after
@@ -123,7 +123,7 @@ func VerifyLog(log string, check LogCheck) (*VerifiedLog, error) {
 	}, nil
 }
 
-// isWebvh is what the first entry says of its method.
+// isWebvh reports whether the first entry names did:webvh.
 func isWebvh(line string) bool {
 	if len(line) > mostLineOctets {
 		return false
@@ -207,7 +207,7 @@ func (s *state) checkForm() {
 	demand(!has(s.proofs[0], "possession") || len(record(s.proofs[0]["possession"])) > 0, "the proof has an empty member")
 }
 
-// checkAlone: what no controller asked for hands the log on to no key that was not committed to before.
+// checkAlone: a change without a controller's signature must not pass the log to a key without an earlier commitment.
 func (s *state) checkAlone(before *state, change object) {
 	stays := strings.Join(s.updateKeys, " ") == strings.Join(before.updateKeys, " ") &&
 		strings.Join(s.nextKeyHashes, " ") == strings.Join(before.nextKeyHashes, " ")
@@ -240,7 +240,7 @@ func (s *state) checkAlone(before *state, change object) {
 	demand(isGone, "a key is retired after another has taken the log over from it")
 }
 
-// bornAs gives the DID that a first entry says; its hash is the identifier.
+// bornAs returns the DID in a first entry; its hash is the identifier.
 func bornAs(parameters object) string {
 	method, _ := parameters["method"].(string)
 	prefix := methodText.FindStringSubmatch(method)
@@ -280,7 +280,7 @@ func (s *state) readKeys(before *state) {
 	for _, hash := range s.nextKeyHashes {
 		demand(hashText.MatchString(hash), "nextKeyHashes has what is no hash")
 	}
-	// Whoever holds the key of today alone must not be able to hand the log on.
+	// The holder of the present key alone must not be able to pass the log on.
 	goesOn := len(s.nextKeyHashes) > 0 || (before == nil && !saysHashes)
 	demand(goesOn == (before == nil || !ends), "a log that pre-rotates does so until its end")
 }

@@ -11,10 +11,10 @@ import (
 // Nullable is a member of a request that may be left out (a nil pointer), null (Null) or a value (Value).
 type Nullable[T any] struct{ value *T }
 
-// Null says that a member is null.
+// Null reports whether a member is null.
 func Null[T any]() *Nullable[T] { return &Nullable[T]{} }
 
-// Value says that a member is not null.
+// Value reports whether a member is not null.
 func Value[T any](value T) *Nullable[T] { return &Nullable[T]{&value} }
 
 // MarshalJSON writes the value or null.

@@ -18,7 +18,7 @@ import (
 	"unicode"
 )
 
-// Signer is a DID and what signs for it. Sign gives the 64 octets of an Ed25519 signature, so that a key of a KMS fits.
+// Signer is a DID and its signing function. Sign returns the 64 bytes of an Ed25519 signature, so that a key of a KMS fits.
 type Signer struct {
 	DID  string
 	Sign func(message []byte) ([]byte, error)
@@ -106,7 +106,7 @@ func hashTarget(target string) (string, error) {
 	return base64url(sha256Of([]byte(canonical))), failed
 }
 
-// The names of this machine are one: no one else listens there.
+// The names of this machine are equal: only this machine listens there.
 func sameOrigin(one, other string) bool {
 	place := func(text string) (string, bool) {
 		parts, err := url.Parse(text)
@@ -226,7 +226,7 @@ func plainOf(value any) (string, error) {
 	return "", errors.New("a value is a text, a number, a boolean, or a slice of these")
 }
 
-// isComposed says that a text is in NFC, where that is plain: no mark may join what is before it, and no character stands for another
+// isComposed reports whether a text is plainly in NFC: no mark may join what is before it, and no character stands for another
 // (Unicode Standard Annex 15, "Detecting Normalization Forms"). Of characters that are newer than Go's tables nothing is known.
 func isComposed(text string) bool {
 	for _, character := range text {
@@ -322,7 +322,7 @@ func predicatesOf(token IBCT, values []any) ([]AskedPredicate, error) {
 	return asked, nil
 }
 
-// uuid writes 16 random octets as a UUID of version 4 (RFC 9562 §5.4).
+// uuid writes 16 random bytes as a UUID of version 4 (RFC 9562 §5.4).
 func uuid(random []byte) string {
 	octets := append([]byte(nil), random...)
 	octets[6], octets[8] = octets[6]&0x0f|0x40, octets[8]&0x3f|0x80

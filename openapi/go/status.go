@@ -15,9 +15,9 @@ const statusEntries = 131_072
 
 var placeText = regexp.MustCompile(`^(?:0|[1-9][0-9]{0,5})$`)
 
-// ReadStatus says whether the credential with the entry in its credentialStatus is revoked, or suspended, by the answer of GetStatusList
+// ReadStatus reports whether the credential with the entry in its credentialStatus is revoked, or suspended, by the answer of GetStatusList
 // (Bitstring Status List 1.0 §3.2), without asking the service; list may be the text of one, too, as json.RawMessage. signers may sign it: the
-// UpdateKeys of a log that was verified. A list tells nothing of what was changed after it was made. ReadStatus fails unless it is the list
+// UpdateKeys of a log that was verified. A list does not contain later changes. ReadStatus fails unless it is the list
 // that the entry names, and by one of them.
 func ReadStatus(list any, entry CredentialStatusEntry, signers []string) (bool, error) {
 	octets, err := json.Marshal(list)

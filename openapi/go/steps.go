@@ -15,7 +15,7 @@ var (
 	}
 )
 
-// apply carries out an operation of updateDid, as a body says it, or an entry without one.
+// apply executes an operation of updateDid from a body, or from an entry without one.
 func (w *working) apply(step object, did string, isNew func(string) bool, isBody bool) {
 	operation := text(step["operation"])
 	var left []string
@@ -52,7 +52,7 @@ func (w *working) apply(step object, did string, isNew func(string) bool, isBody
 			w.aliases = append(w.aliases, text(one))
 		}
 	case "setStrictEvidence":
-		// The entry says it, not the document.
+		// It is in the entry, not in the document.
 		demand(isBody && step["strictEvidence"] == true, "strictEvidence is asked for by a body, and is never turned off")
 	default:
 		w.addMethod(step, did, isNew, isBody)
@@ -108,7 +108,7 @@ func (w *working) servicePlace(id string) int {
 	return -1
 }
 
-// named is the fragment of a service's id; a body may say the whole id.
+// named is the fragment of a service's id; a body may contain the whole id.
 func named(id, did string, isBody bool) string {
 	if !isBody {
 		return id

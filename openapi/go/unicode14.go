@@ -708,7 +708,7 @@ var unassigned = &unicode.RangeTable{
 	},
 }
 
-// isAssigned says whether Unicode 14.0 assigns every code point of the text: only then each program brings it into the same form NFC.
+// isAssigned reports whether Unicode 14.0 assigns every code point of the text: only then each program brings it into the same form NFC.
 func isAssigned(text string) bool {
 	for _, character := range text {
 		if unicode.Is(unassigned, character) {

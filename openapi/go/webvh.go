@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// webvhState is what a log of did:webvh 1.0 (https://identity.foundation/didwebvh/v1.0/) says beyond what every log says.
+// webvhState is what a log of did:webvh 1.0 (https://identity.foundation/didwebvh/v1.0/) contains beyond every other log.
 type webvhState struct {
 	scid      string
 	portable  bool
@@ -164,7 +164,7 @@ func readWitnesses(said object) *witnesses {
 	return found
 }
 
-// unapproved finds the entry, from 0, of which too few witnesses approved ("DID Witnesses"), and says why. An approval holds for all entries
+// unapproved returns the number, from 0, of the first entry with too few approvals ("DID Witnesses"), and the reason. An approval holds for all entries
 // before its own, and a list that is replaced must itself approve of the entry that replaces it.
 func unapproved(states []*state, witnessFile string) (int, string) {
 	required, last := make([]*witnesses, len(states)), -1

@@ -20,13 +20,13 @@ type working struct {
 
 type method struct {
 	id, kind, key string
-	// revoked is the end of a grace period, empty where there is none.
+	// revoked is the end of a grace period, empty if there is none.
 	revoked string
 }
 
 type service struct{ id, kind, endpoint string }
 
-// keyType has the context of a document with such keys, their multicodec, octets of a raw key, and the purposes of a first key and of a later one.
+// keyType has the context of a document with such keys, their multicodec, bytes of a raw key, and the purposes of a first key and of a later one.
 type keyType struct {
 	context, prefix    string
 	size               int
@@ -75,7 +75,7 @@ var (
 	}
 )
 
-// readWorking is what a document says; whether it says it in our form its json tells.
+// readWorking reads a document. Its json shows whether it has our form.
 func readWorking(document object, did string) *working {
 	found := &working{related: map[string][]string{}}
 	items := func(name string) []any {
@@ -279,7 +279,7 @@ func (w *working) check(did string) {
 	}
 }
 
-// checkControlled: somebody must be left who controls the DID; a key in grace does not count.
+// checkControlled: the DID must still have a controller; a key in grace does not count.
 func (w *working) checkControlled() {
 	for _, one := range w.methods {
 		if one.revoked == "" && contains(w.related["authentication"], one.id) {

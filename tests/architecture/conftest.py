@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.once import once
+from tests.made_once import once
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -134,6 +134,25 @@ def long_test_names() -> list[str]:
     ]
 
 
+def unclear_test_names() -> list[str]:
+    """Return test functions whose name begins with a relative pronoun or a preposition, and names no subject."""
+    return [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path, node in definitions((*SHIPPED, "tests", "tools", "features"))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and re.match(r"test_(?:what|who|whoever|whom|whose|where|those|of|that)_", node.name)
+    ]
+
+
+def bare_test_helpers() -> list[str]:
+    """Return functions of tests, features and tools whose whole name is a participle, a preposition or a pronoun."""
+    return [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path, node in definitions(("tests", "tools", "features"))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.strip("_") in BARE_NAMES
+    ]
+
+
 def refused_words() -> list[str]:
     """Return the lines of code and prose with a word that the style refuses, except protocol pages and these counters."""
     found = []

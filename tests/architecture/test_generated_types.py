@@ -6,7 +6,7 @@ import pytest
 from mypy import api
 
 from openapi.clients import PACKAGE, PYTHON_CLIENT, build_python_client
-from tests.once import once
+from tests.made_once import once
 
 
 def test_the_generated_client_is_strictly_typed(

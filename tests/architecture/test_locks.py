@@ -67,7 +67,7 @@ def test_the_lock_names_no_index() -> None:
 
 
 @pytest.mark.parametrize("path", ["data/custodian.key", "identity-data/identity.sqlite", "hana.json", "api.key"])
-def test_what_the_readme_makes_is_ignored_by_git(path: str) -> None:
+def test_files_made_by_the_readme_are_ignored_by_git(path: str) -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("no git checkout")
     assert subprocess.run(["git", "check-ignore", "-q", path], cwd=ROOT, check=False).returncode == 0

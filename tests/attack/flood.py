@@ -16,7 +16,7 @@ from tests.attack.stranger import PREFIX, base64url
 PATH = f"{PREFIX}/zkp/proofs/verify"
 
 
-def opened(text: str) -> dict[str, Any]:
+def envelope_of(text: str) -> dict[str, Any]:
     """The envelope in a proof's text."""
     from base64 import urlsafe_b64decode
 
@@ -26,7 +26,7 @@ def opened(text: str) -> dict[str, Any]:
 
 def variations(text: str, count: int) -> list[bytes]:
     """Requests with this proof, each about another set: none holds, and each costs the verifier the whole way to the challenge."""
-    envelope = opened(text)
+    envelope = envelope_of(text)
     bodies = []
     for number in range(count):
         values = envelope["predicates"][0]["value"]

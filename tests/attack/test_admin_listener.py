@@ -54,7 +54,7 @@ def exchanged(port: int, request: bytes) -> tuple[int, bytes]:
     return int(data.split(b" ", 2)[1]), data
 
 
-def asked(port: int, target: str, method: str = "GET", *more: str, host: str | None = None) -> tuple[int, bytes]:
+def send_request(port: int, target: str, method: str = "GET", *more: str, host: str | None = None) -> tuple[int, bytes]:
     lines = [f"{method} {target} HTTP/1.1", f"Host: {host or f'127.0.0.1:{port}'}", f"X-API-Key: {API_KEY}", *more]
     return exchanged(port, ("\r\n".join([*lines, "Connection: close"]) + "\r\n\r\n").encode())
 
@@ -67,9 +67,9 @@ def test_there_is_something_to_keep_apart() -> None:
 @pytest.mark.parametrize(("method", "path"), APART)
 def test_each_operation_is_there_and_not_here(public: int, apart: int, method: str, path: str) -> None:
     target = "/api/v1" + path.replace("{keyId}", "absent")
-    status, answer = asked(public, target, method, "Content-Length: 0")
+    status, answer = send_request(public, target, method, "Content-Length: 0")
     assert (status, b'"NOT_FOUND"' in answer) == (404, True), answer
-    status, answer = asked(apart, target, method, "Content-Length: 0")
+    status, answer = send_request(apart, target, method, "Content-Length: 0")
     assert status != 405
     assert b"Nothing is served" not in answer
     assert status in (200, 400, 404, 415), answer
@@ -91,7 +91,7 @@ def test_each_operation_is_there_and_not_here(public: int, apart: int, method: s
     ],
 )
 def test_no_spelling_reaches_metrics(public: int, target: str) -> None:
-    status, answer = asked(public, target)
+    status, answer = send_request(public, target)
     assert status in (400, 404), answer
     assert b"identity_" not in answer.partition(b"\r\n\r\n")[2]
 
@@ -107,7 +107,7 @@ def test_no_header_reaches_it(public: int, apart: int, method: str) -> None:
         "X-Forwarded-For: 127.0.0.1",
     )
     for target in ("/metrics", f"http://127.0.0.1:{apart}/metrics"):
-        status, answer = asked(public, target, method, *said, host=f"127.0.0.1:{apart}")
+        status, answer = send_request(public, target, method, *said, host=f"127.0.0.1:{apart}")
         assert status in (400, 404), answer
         assert b"allow:" not in answer.lower()
 
@@ -123,25 +123,25 @@ def test_a_second_request_of_a_connection_is_asked_as_the_first(public: int) -> 
     "target", ["/", "/docs", "/openapi.json", "/api/v1/dids", "/auth/challenge", "/.well-known/jwks.json", "/ui"]
 )
 def test_the_other_listener_has_nothing_for_callers(apart: int, target: str) -> None:
-    assert asked(apart, target)[0] == 404
+    assert send_request(apart, target)[0] == 404
 
 
 def test_the_pages_of_operators_are_there_and_not_here(public: int, apart: int) -> None:
     for target in ("/ui/operator", "/ui/operator/sign-in", "/ui/operator/audit"):
-        assert asked(public, target)[0] == 404
-        assert asked(apart, target)[0] in (200, 303)
+        assert send_request(public, target)[0] == 404
+        assert send_request(apart, target)[0] in (200, 303)
     form = ("Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "Content-Length: 0")
-    assert asked(public, "/ui/operator/session", "POST", *form)[0] == 404
-    assert asked(apart, "/ui/operator/session", "POST", *form)[0] == 401
-    style = re.search(rb"/ui/static/[0-9a-f]+/ui.css", asked(apart, "/ui/operator/sign-in")[1])
+    assert send_request(public, "/ui/operator/session", "POST", *form)[0] == 404
+    assert send_request(apart, "/ui/operator/session", "POST", *form)[0] == 401
+    style = re.search(rb"/ui/static/[0-9a-f]+/ui.css", send_request(apart, "/ui/operator/sign-in")[1])
     assert style
     for port in (public, apart):
-        assert asked(port, style[0].decode())[0] == 200
+        assert send_request(port, style[0].decode())[0] == 200
 
 
 def test_both_say_how_they_are(public: int, apart: int) -> None:
     for port in (public, apart):
-        assert {target: asked(port, target)[0] for target in ("/health", "/ready", "/version")} == {
+        assert {target: send_request(port, target)[0] for target in ("/health", "/ready", "/version")} == {
             "/health": 200,
             "/ready": 200,
             "/version": 200,
@@ -149,7 +149,7 @@ def test_both_say_how_they_are(public: int, apart: int) -> None:
 
 
 def test_metrics_still_want_a_key(apart: int) -> None:
-    assert b"identity_" in asked(apart, "/metrics")[1]
+    assert b"identity_" in send_request(apart, "/metrics")[1]
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"http://127.0.0.1:{apart}/metrics", timeout=SECONDS)
     assert refused.value.code == 401

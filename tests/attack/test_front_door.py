@@ -96,7 +96,7 @@ ENDLESS = [
 @pytest.mark.parametrize(
     ("begin", "again", "status", "code"), [row[1:] for row in ENDLESS], ids=[r[0] for r in ENDLESS]
 )
-def test_what_has_no_end_is_refused_at_32_kibibytes(
+def test_endless_head_is_refused_at_32_kibibytes(
     door: Address, begin: bytes, again: bytes, status: int, code: str
 ) -> None:
     """Little more than the limit is sent, so that the answer is read before the connection breaks."""
@@ -109,7 +109,7 @@ def test_what_has_no_end_is_refused_at_32_kibibytes(
 
 
 @pytest.mark.parametrize(("begin", "again"), [row[1:3] for row in ENDLESS], ids=[row[0] for row in ENDLESS])
-def test_what_has_no_end_takes_no_memory(server: LocalServer, door: Address, begin: bytes, again: bytes) -> None:
+def test_endless_body_takes_no_memory(server: LocalServer, door: Address, begin: bytes, again: bytes) -> None:
     exchange(door, request("GET", "/health"))
     before = resident_octets(server.process)
     for _ in range(5):
@@ -152,7 +152,7 @@ def test_a_hundred_fields_pass_and_one_more_does_not(door: Address) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"\r\n\r\n"], ids=["nothing", "empty lines"])
-def test_who_is_silent_from_the_start_is_cut_off(hastiest: LocalServer, sent: bytes) -> None:
+def test_silent_connection_is_closed(hastiest: LocalServer, sent: bytes) -> None:
     with connected(address_of(hastiest.url)) as connection:
         connection.sendall(sent)
         assert read_to_the_end(connection) == b""
@@ -161,7 +161,7 @@ def test_who_is_silent_from_the_start_is_cut_off(hastiest: LocalServer, sent: by
 @pytest.mark.parametrize(
     "sent", [b"G", b"GET /hea", HEAD, HEAD + b"X-A: a", HEAD + b"X-A"], ids=["byte", "line", "host", "value", "name"]
 )
-def test_who_does_not_end_his_head_is_told_and_cut_off(hasty: LocalServer, sent: bytes) -> None:
+def test_unfinished_head_is_answered_and_closed(hasty: LocalServer, sent: bytes) -> None:
     with connected(address_of(hasty.url)) as connection:
         connection.sendall(sent)
         answer = read_to_the_end(connection)
@@ -217,7 +217,7 @@ def test_a_body_that_dribbles_ends_the_connection(
         assert statuses(read_to_the_end(connection)) == statuses_seen
 
 
-def test_who_asks_whether_to_go_on_and_does_not_is_cut_off(hasty: LocalServer) -> None:
+def test_continue_without_body_is_closed(hasty: LocalServer) -> None:
     lines = [b"Content-Type: application/json", b"Expect: 100-continue", b"Content-Length: 5"]
     with connected(address_of(hasty.url)) as connection:
         connection.sendall(request("POST", "/api/v1/dids", *lines))
@@ -225,7 +225,7 @@ def test_who_asks_whether_to_go_on_and_does_not_is_cut_off(hasty: LocalServer) -
 
 
 @pytest.mark.parametrize("sent", [b"", HEAD, CHUNKED + b"5\r\n{"], ids=["nothing", "half a head", "half a body"])
-def test_who_closes_his_side_gets_the_other_closed(server: LocalServer, door: Address, sent: bytes) -> None:
+def test_half_closed_connection_is_closed(server: LocalServer, door: Address, sent: bytes) -> None:
     """Long before a deadline, which is ten minutes here."""
     with connected(door) as connection:
         connection.sendall(sent)
@@ -233,7 +233,7 @@ def test_who_closes_his_side_gets_the_other_closed(server: LocalServer, door: Ad
         assert read_to_the_end(connection) == b""
 
 
-def test_who_does_not_read_is_cut_off(hasty: LocalServer) -> None:
+def test_client_that_does_not_read_is_closed(hasty: LocalServer) -> None:
     """More than any buffer holds is asked for; after the deadline hardly anything of it comes."""
     with connected(address_of(hasty.url), received=4096) as connection:
         connection.sendall(request("GET", "/openapi.json") * 30)

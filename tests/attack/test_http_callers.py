@@ -294,7 +294,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
 
 
-def test_of_24_at_once_as_many_are_kept_as_may_be(small: Running) -> None:
+def test_at_most_limit_of_24_concurrent_creations_succeeds(small: Running) -> None:
     hana, aki = small.stranger.holder(), small.stranger.holder()
     bodies = [delegation(hana, aki.did, purpose=f"number {number}") for number in range(24)]
     ready = [(body, signed(hana, "delegate", body)) for body in bodies]
@@ -318,7 +318,7 @@ def test_of_24_at_once_as_many_are_kept_as_may_be(small: Running) -> None:
     assert made.status == 201, made.body
 
 
-def test_who_is_full_can_end_what_is_his(small: Running) -> None:
+def test_full_caller_can_delete_its_records(small: Running) -> None:
     hana, aki = small.stranger.holder(), small.stranger.holder()
     made = post(hana, "/delegations", "delegate", delegation(hana, aki.did))
     for number in range(4):
@@ -384,7 +384,7 @@ def test_octets_count_and_a_kept_answer_counts_as_well(tmp_path: Path) -> None:
         assert counts[ivo.did] == 40_000 // (2 * (size + 1024))
 
 
-def test_what_writes_nothing_costs_nothing(tmp_path: Path) -> None:
+def test_reads_use_no_quota(tmp_path: Path) -> None:
     """Malformed requests and answers that are given again. What the handler refuses leaves a line in the audit log, and counts."""
     limits = {"IDENTITY_QUOTA_DAY_RECORDS": "3", "IDENTITY_QUOTA_DID_RECORDS": "2"}
     with service_process.service(tmp_path / "data", environment=limits) as running:
@@ -482,7 +482,7 @@ def test_no_client_takes_the_name_of_another(either: Target) -> None:
     assert answer.outcome == (403, "FORBIDDEN")
 
 
-def test_what_is_ones_own_is_registered(either: Target) -> None:
+def test_own_did_is_registered(either: Target) -> None:
     hana = either.stranger.holder()
     for name in (
         f"{hana.did}#person",

@@ -19,7 +19,7 @@ def ask(target: Target, method: str, path: str, *headers: bytes) -> Response:
     return exchange(target.wire.address, request(method, path, ORIGIN, *headers), head=method == "HEAD")
 
 
-def told(response: Response) -> dict[str, str]:
+def cors_headers(response: Response) -> dict[str, str]:
     return {name: value for name, value in response.headers.items() if name.startswith(PREFIXED)}
 
 
@@ -41,7 +41,7 @@ def told(response: Response) -> dict[str, str]:
 def test_a_page_of_any_origin_reads_what_is_public(target: Target, path: str) -> None:
     """Refusals too: a script must be able to tell 404 from a host that does not answer."""
     for method in ("GET", "HEAD"):
-        seen = told(ask(target, method, path))
+        seen = cors_headers(ask(target, method, path))
         assert seen["access-control-allow-origin"] == "*"
         assert "ETag" in seen["access-control-expose-headers"].split(", ")
         assert "access-control-allow-credentials" not in seen
@@ -50,10 +50,10 @@ def test_a_page_of_any_origin_reads_what_is_public(target: Target, path: str) ->
 @pytest.mark.parametrize(
     "path", ["/api/v1/dids", "/api/v1/keys", "/metrics", "/api/v1/audit/lines", "/api/v1/nothing", "/nothing"]
 )
-def test_what_needs_a_credential_is_read_by_no_page(target: Target, path: str) -> None:
+def test_page_of_another_origin_reads_nothing_private(target: Target, path: str) -> None:
     for headers in ((), (b"X-API-Key: " + target.stranger.api_key.encode(),)):
-        assert told(ask(target, "GET", path, *headers)) == {}
-    assert told(ask(target, "OPTIONS", path, b"Access-Control-Request-Method: GET")) == {}
+        assert cors_headers(ask(target, "GET", path, *headers)) == {}
+    assert cors_headers(ask(target, "OPTIONS", path, b"Access-Control-Request-Method: GET")) == {}
 
 
 def test_a_preflight_allows_reading_and_no_credential(target: Target) -> None:
@@ -78,7 +78,7 @@ def test_a_preflight_for_anything_else_allows_nothing(target: Target, method: by
 def test_a_change_is_answered_to_no_page(target: Target) -> None:
     hana = target.stranger.holder()
     for method in ("PATCH", "DELETE", "POST"):
-        assert told(ask(target, method, hana.path())) == {}
+        assert cors_headers(ask(target, method, hana.path())) == {}
 
 
 @pytest.mark.parametrize(("accept", "media"), [

@@ -80,14 +80,14 @@ def written(target: Target, sql: str, *values: Any) -> None:
         assert connection.execute(sql, values).rowcount >= 1
 
 
-def said(answer: Answer) -> tuple[int, Any, dict[str, str]]:
+def stable_answer(answer: Answer) -> tuple[int, Any, dict[str, str]]:
     """The answer without what differs from one request to the next."""
     body = answer.json
     body["error"]["details"].pop("requestId")
     return answer.status, body, {name: value for name, value in answer.headers.items() if name not in VARIABLE}
 
 
-def test_what_others_have_is_answered_like_what_does_not_exist(target: Target) -> None:
+def test_foreign_delegation_looks_like_a_missing_one(target: Target) -> None:
     _, _, ben, root, _ = passed_on(target)
     eve = target.stranger.holder()
     for who in (eve, ben):
@@ -96,11 +96,13 @@ def test_what_others_have_is_answered_like_what_does_not_exist(target: Target) -
             ("DELETE", "", None),
             *(("POST", f"/{a}", b) for a, b in CHANGES.items()),
         ]:
-            foreign, absent = (said(ask(who, method, f"/delegations/{name}{act}", body)) for name in (root, UNKNOWN))
+            foreign, absent = (
+                stable_answer(ask(who, method, f"/delegations/{name}{act}", body)) for name in (root, UNKNOWN)
+            )
             assert foreign == absent
             assert foreign[0] == 404
     child = terms(eve, ben) | {"parentId": root}
-    assert said(ask(eve, "POST", "/delegations", child)) == said(
+    assert stable_answer(ask(eve, "POST", "/delegations", child)) == stable_answer(
         ask(eve, "POST", "/delegations", child | {"parentId": UNKNOWN})
     )
 
@@ -145,7 +147,7 @@ WHERE id = ?""",
 
 
 @pytest.mark.parametrize("dimension", WIDER)
-def test_what_was_written_past_the_service_is_not_used(target: Target, dimension: str) -> None:
+def test_row_written_past_the_service_is_not_used(target: Target, dimension: str) -> None:
     hana, aki, ben, _, child = passed_on(target)
     cleo = target.stranger.holder()
     # The agent of the row after the change tries to use it.
@@ -168,7 +170,7 @@ def test_a_circle_ends(target: Target) -> None:
     assert ask(ben, "GET", f"/delegations/{child}").json["status"] == "revoked"
 
 
-def test_what_hangs_under_the_revoked_is_dead_at_once(target: Target) -> None:
+def test_descendant_of_revoked_delegation_is_invalid(target: Target) -> None:
     hana, aki, ben, root, child = passed_on(target)
     below = delegate(ben, terms(hana, target.stranger.holder(), parentId=child, maxDepth=1, expiresAt=later(HOUR)))
     assert ask(aki, "POST", f"/delegations/{root}/revoke", {}).status == 200

@@ -140,7 +140,7 @@ def test_placeholder_text_of_caller_stays_what(target: Target, text: str) -> Non
         assert target.wire.call("GET", f"{PREFIX}/dids/{did}").json["didDocument"] == document
 
 
-def test_what_is_stored_is_what_is_shown_and_what_is_hashed(target: Target) -> None:
+def test_stored_shown_and_hashed_document_are_equal(target: Target) -> None:
     """Text at the edges of JSON's escapes comes back as it was, and the log stays valid."""
     hana = target.stranger.holder()
     for uri in (

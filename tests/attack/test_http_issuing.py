@@ -128,7 +128,7 @@ def said(answer: Answer) -> tuple[int, dict[str, str], bytes]:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_what_others_have_is_what_nobody_has(office: Office, method: str) -> None:
+def test_foreign_credential_looks_like_a_missing_one(office: Office, method: str) -> None:
     mallory = office.stranger.holder()
     record = office.issued()
     suspended = office.issued()
@@ -507,7 +507,7 @@ def test_a_binding_of_another_shape_is_none(office: Office, shape: bytes) -> Non
     assert (answer.status, answer.json["error"]["code"]) == (400, "INVALID_REQUEST")
 
 
-def test_who_may_not_speak_for_the_issuer_takes_no_handle(office: Office) -> None:
+def test_unauthorised_issuer_takes_no_handle(office: Office) -> None:
     """Hana has all that was signed; Mallory has it from her, and is an issuer too."""
     mallory = office.stranger.holder(additionalKeys=[BLS], storeSecrets=True)
     body = at_home(office).body

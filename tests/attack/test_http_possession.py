@@ -26,7 +26,7 @@ BLS = "Bls12381G2Key2020"
 ASKED = {"type": BLS, "purpose": ["assertionMethod"]}
 
 
-def shown(log: bytes) -> dict[str, str]:
+def proofs_in_log(log: bytes) -> dict[str, str]:
     """The proofs in a log, by key: everybody can read them."""
     found: dict[str, str] = {}
     for line in log.splitlines():
@@ -86,8 +86,8 @@ ENTRIES: list[Callable[[Stranger, Holder, str, str | None], Any]] = [
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.__name__.strip("_"))
 def test_anothers_key_joins_nowhere(target: Target, ivo: Holder, mallory: Holder, entry: Any) -> None:
-    own = shown(mallory.log())
-    copied = shown(ivo.log())[his_key(ivo)]
+    own = proofs_in_log(mallory.log())
+    copied = proofs_in_log(ivo.log())[his_key(ivo)]
     offers = (None, copied, *own.values(), base64url(bytes(80)), base64url(b"\xc0" + bytes(79)), "A", "!", "=" * 107)
     before = mallory.log()
     for offer in offers:
@@ -109,7 +109,7 @@ def test_a_key_joins_with_its_proof_and_strangers_check_it(target: Target) -> No
     assert answer.status == 200, answer.body
     made = nina.act("rotate", {"oldKeyId": f"{nina.did}#{other.public}", "newKeyType": BLS})
     assert made.status == 200, made.body
-    assert list(shown(nina.log())) == [key.public, other.public, made.json["newKey"]["publicKey"]]
+    assert list(proofs_in_log(nina.log())) == [key.public, other.public, made.json["newKey"]["publicKey"]]
     assert verify(nina.log()).versions == 4
     assert b"ossession" not in nina.resolve().body
 
@@ -123,7 +123,7 @@ def test_a_proof_serves_one_did(target: Target) -> None:
 
 def test_a_proof_beside_a_key_of_another_type(target: Target, ivo: Holder) -> None:
     nina = target.stranger.holder()
-    body = adding(public(SigningKey.generate()), shown(ivo.log())[his_key(ivo)])
+    body = adding(public(SigningKey.generate()), proofs_in_log(ivo.log())[his_key(ivo)])
     body["verificationMethod"]["type"] = "Ed25519VerificationKey2020"
     assert nina.act("update", body).outcome == INVALID
 

@@ -133,7 +133,7 @@ def test_two_keys_that_remove_each_other_leave_one(either: Target, count: int) -
 
 
 @REPEATED
-def test_of_two_rotations_of_one_key_one_wins(either: Target, count: int) -> None:
+def test_one_of_two_concurrent_rotations_wins(either: Target, count: int) -> None:
     for _ in range(count):
         hana = either.stranger.holder()
         later = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")

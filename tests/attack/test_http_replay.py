@@ -73,7 +73,7 @@ def test_a_refused_operation_spends_its_signature_too(target: Target) -> None:
 
 
 @pytest.mark.parametrize("count", [ROUNDS], ids=[f"{ROUNDS}_rounds"])
-def test_of_64_identical_requests_one_wins(either: Target, count: int) -> None:
+def test_one_of_64_identical_requests_wins(either: Target, count: int) -> None:
     """At least so many times, and until every process has taken part."""
     processes: set[str] = set()
     for turn in range(50 * count):
@@ -92,7 +92,7 @@ def test_of_64_identical_requests_one_wins(either: Target, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [ROUNDS], ids=[f"{ROUNDS}_rounds"])
-def test_of_64_recoveries_with_one_signature_one_wins(either: Target, count: int) -> None:
+def test_one_of_64_recoveries_with_one_signature_wins(either: Target, count: int) -> None:
     for _ in range(max(1, count // 2)):
         hana = either.stranger.holder()
         body = recovery_body(public(SigningKey.generate()))

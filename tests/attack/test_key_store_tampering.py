@@ -29,7 +29,7 @@ def row(database: Database, key_id: str) -> tuple[str, dict[str, Any]]:
     return found[0], json.loads(found[1])
 
 
-def put(database: Database, key_id: str, digest: str, record: str) -> None:
+def write_key_row(database: Database, key_id: str, digest: str, record: str) -> None:
     sql = "UPDATE keys_api_keys SET digest = ?, record = ? WHERE id = ?"
     database.sql(sql, digest, record, key_id, file=KEYS)
 
@@ -38,20 +38,20 @@ def administer(running: Running, method: str, path: str, body: Any = None) -> An
     return running.wire.call(method, f"/api/v1/admin/api-keys{path}", body, {"X-API-Key": API_KEY})
 
 
-def made(running: Running, **wanted: Any) -> dict[str, Any]:
+def create_key(running: Running, **wanted: Any) -> dict[str, Any]:
     answer = administer(running, "POST", "", wanted or READ_ONE)
     assert answer.status == 201, answer.body
     return {"id": answer.json["record"]["id"], "apiKey": answer.json["apiKey"]}
 
 
-def asked(running: Running, text: str) -> tuple[int, str | None]:
+def list_dids(running: Running, text: str) -> tuple[int, str | None]:
     """What a key may do: an administrator's list."""
     return running.wire.call("GET", "/api/v1/admin/api-keys", headers={"X-API-Key": text}, fresh=True).outcome
 
 
 def edit(database: Database, key_id: str, **members: Any) -> None:
     digest, record = row(database, key_id)
-    put(database, key_id, digest, json.dumps(record | members, ensure_ascii=False, separators=(",", ":")))
+    write_key_row(database, key_id, digest, json.dumps(record | members, ensure_ascii=False, separators=(",", ":")))
 
 
 def gives_all_scopes(database: Database, key_id: str) -> None:
@@ -71,7 +71,7 @@ def belongs_to_another(database: Database, key_id: str) -> None:
 
 
 def leaves_no_json(database: Database, key_id: str) -> None:
-    put(database, key_id, row(database, key_id)[0], "{")
+    write_key_row(database, key_id, row(database, key_id)[0], "{")
 
 
 def leaves_other_types(database: Database, key_id: str) -> None:
@@ -88,23 +88,24 @@ def test_no_edit_of_a_row_is_believed_and_no_other_key_suffers(site: Site) -> No
     with site.serve() as running:
         target = running.stranger.holder().did
         keys = [
-            made(running, **READ_ONE | {"allowedTargets": [target], "expiresAt": "2999-01-01T00:00:00Z"}) for _ in EDITS
+            create_key(running, **READ_ONE | {"allowedTargets": [target], "expiresAt": "2999-01-01T00:00:00Z"})
+            for _ in EDITS
         ]
-        bystander, admin = made(running), made(running, **ADMIN)
+        bystander, admin = create_key(running), create_key(running, **ADMIN)
         for change, key in zip(EDITS, keys, strict=True):
-            assert asked(running, key["apiKey"])[0] == 403
+            assert list_dids(running, key["apiKey"])[0] == 403
             change(site.database, key["id"])
         inserted(site.database, admin["id"])
         for change, key in zip(EDITS, keys, strict=True):
-            eventually(lambda text=key["apiKey"]: asked(running, text) == REFUSED, change.__name__)  # type: ignore[misc]
-        assert asked(running, STOLEN) == REFUSED
-        assert asked(running, bystander["apiKey"])[0] == 403
-        assert asked(running, admin["apiKey"])[0] == 200
+            eventually(lambda text=key["apiKey"]: list_dids(running, text) == REFUSED, change.__name__)  # type: ignore[misc]
+        assert list_dids(running, STOLEN) == REFUSED
+        assert list_dids(running, bystander["apiKey"])[0] == 403
+        assert list_dids(running, admin["apiKey"])[0] == 200
     with site.serve() as running:
         for change, key in zip(EDITS, keys, strict=True):
-            assert asked(running, key["apiKey"]) == REFUSED, change.__name__
-        assert asked(running, STOLEN) == REFUSED
-        assert asked(running, admin["apiKey"])[0] == 200
+            assert list_dids(running, key["apiKey"]) == REFUSED, change.__name__
+        assert list_dids(running, STOLEN) == REFUSED
+        assert list_dids(running, admin["apiKey"])[0] == 200
         eventually(lambda: ready(running)["keys"] == "degraded", "readiness says that keys were edited")
     said = identity(site.database, "doctor")
     assert said.returncode == 1, said.stdout
@@ -131,26 +132,26 @@ def accepted_by_the_operator(site: Site) -> None:
 
 def test_another_digest_on_row_of_administrator_opens_nothing(site: Site) -> None:
     with site.serve() as running:
-        admin = made(running, **ADMIN)
+        admin = create_key(running, **ADMIN)
         _, record = row(site.database, admin["id"])
         mine = hashlib.sha256(STOLEN.encode()).hexdigest()
-        put(site.database, admin["id"], mine, json.dumps(record, ensure_ascii=False, separators=(",", ":")))
-        assert asked(running, STOLEN) == REFUSED
+        write_key_row(site.database, admin["id"], mine, json.dumps(record, ensure_ascii=False, separators=(",", ":")))
+        assert list_dids(running, STOLEN) == REFUSED
 
 
 def test_an_older_key_store_gives_no_revoked_key_back(site: Site) -> None:
     with site.serve() as running:
-        revoked, changed, kept = (made(running, **ADMIN) for _ in range(3))
+        revoked, changed, kept = (create_key(running, **ADMIN) for _ in range(3))
         older = site.database.sql("SELECT id, digest, record FROM keys_api_keys", file=KEYS)
         assert administer(running, "DELETE", f"/{revoked['id']}").status == 200
         assert administer(running, "PATCH", f"/{changed['id']}", {"scopes": ["dids:list"]}).status == 200
-        later = made(running)
+        later = create_key(running)
     back(site.database, older)
     with site.serve() as running:
         assert ready(running)["keys"] == "degraded"
-        assert asked(running, revoked["apiKey"]) == REFUSED
-        assert asked(running, changed["apiKey"]) == REFUSED
-        assert asked(running, kept["apiKey"])[0] == 200
+        assert list_dids(running, revoked["apiKey"]) == REFUSED
+        assert list_dids(running, changed["apiKey"]) == REFUSED
+        assert list_dids(running, kept["apiKey"])[0] == 200
         said = identity(site.database, "doctor").stdout
         assert all(one["id"] in said for one in (revoked, changed, later)), said
 
@@ -204,24 +205,24 @@ LOSSES: tuple[Callable[[Database], None], ...] = (
 def test_nothing_that_a_thief_takes_away_makes_her_keys_good(site: Site) -> None:
     """Everything but the master key is hers: tags, audit log, checkpoint, keys of the custodian."""
     with site.serve() as running:
-        key = made(running)
-        assert asked(running, key["apiKey"])[0] == 403
+        key = create_key(running)
+        assert list_dids(running, key["apiKey"])[0] == 403
     for loss in LOSSES:
         edit(site.database, key["id"], scopes=None, name=loss.__name__)
         loss(site.database)
         with site.serve() as running:
-            assert asked(running, key["apiKey"]) == REFUSED, loss.__name__
+            assert list_dids(running, key["apiKey"]) == REFUSED, loss.__name__
             assert ready(running)["keys"] == "degraded", loss.__name__
 
 
 def test_untagged_keys_are_accepted_by_operator(site: Site) -> None:
     with site.serve() as running:
-        key = made(running, **ADMIN)
+        key = create_key(running, **ADMIN)
     forgets_the_tags(site.database)
     with site.serve() as running:
-        assert asked(running, key["apiKey"]) == REFUSED
+        assert list_dids(running, key["apiKey"]) == REFUSED
     accepted = identity(site.database, "keys", "accept", "--yes")
     assert accepted.returncode == 0, accepted.stderr
     with site.serve() as running:
-        assert asked(running, key["apiKey"])[0] == 200
+        assert list_dids(running, key["apiKey"])[0] == 200
         assert ready(running)["keys"] == "ok"

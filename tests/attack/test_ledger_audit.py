@@ -18,7 +18,7 @@ from identity_core.cli import main
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.tiles import Tile, bundled
 from identity_tlog.tree import leaf_hash
-from tests.rooms import Rooms
+from tests.did_use_cases import Rooms
 from tests.transparency import LoggedLedger, LogKey, run, some_leaves, tiles_over, write_log
 
 COUNT = 700

@@ -375,7 +375,7 @@ def test_a_log_may_be_born_without_strict_grace_and_says_so() -> None:
     assert not state.strict_grace
 
 
-def test_who_signs_as_controller_says_so() -> None:
+def test_signature_as_controller_is_marked() -> None:
     """``proofBy`` is the controller's where the key that signs the entry also authenticates for the DID; it cannot be denied."""
     from identity_core.domain.dids.changes import Create
 

@@ -30,7 +30,7 @@ FIRST, SECOND, THIRD, THIEF = (WalletSigner(f"generation {name}") for name in ("
 SERVICE = AddService(NewService("A", "https://a.example/", "a"))
 
 
-def born(*, pre_rotates: bool = True) -> Life:
+def create_life(*, pre_rotates: bool = True) -> Life:
     hana = Controller("hana")
     keys = committed(FIRST, SECOND) if pre_rotates else None
     return Life(METHOD, hana.creation(FIRST), hana, FIRST, keys)
@@ -54,7 +54,7 @@ def said(signer: WalletSigner, *others: WalletSigner) -> dict[str, Any]:
 
 
 def test_every_entry_says_its_keys_and_the_next_until_the_end() -> None:
-    life = updated(born())
+    life = updated(create_life())
     life.signer = SECOND
     at = life.later()
     life.change(
@@ -81,7 +81,7 @@ def test_every_entry_says_its_keys_and_the_next_until_the_end() -> None:
 
 
 def test_old_log_changes_with_its_controller() -> None:
-    life = updated(born(pre_rotates=False))
+    life = updated(create_life(pre_rotates=False))
     assert [keys_of(line) for line in life.entries] == [{"updateKeys": [FIRST.multikey]}, {}]
     at = life.later()
     # The entry that begins is signed by the key of before, and may name the next one at once.
@@ -97,7 +97,7 @@ def test_old_log_changes_with_its_controller() -> None:
 
 def test_the_end_of_a_grace_period_begins_nothing() -> None:
     """No controller asks for that entry, so the log key alone would decide."""
-    life = born(pre_rotates=False)
+    life = create_life(pre_rotates=False)
     at = life.later()
     life.change(
         Rotate(life.state.document.methods[0].id, life.controller.new_key(), at + 5 * MINUTE, life.authorize(at)), at
@@ -114,7 +114,7 @@ def test_the_end_of_a_grace_period_begins_nothing() -> None:
 
 def test_the_end_of_a_grace_period_hands_the_log_to_nobody() -> None:
     """It is the one entry of a change that the log key writes alone: naming the next key there would give the log away in two steps."""
-    life = born()
+    life = create_life()
     at = life.later()
     life.change(
         Rotate(life.state.document.methods[0].id, life.controller.new_key(), at + 5 * MINUTE, life.authorize(at)), at
@@ -161,7 +161,7 @@ WRITTEN: dict[str, tuple[Callable[[dict[str, Any]], object], WalletSigner]] = {
 def test_a_holder_of_the_key_cannot_leave_what_was_committed_to(
     spoil: Callable[[dict[str, Any]], object], signer: WalletSigner
 ) -> None:
-    life = updated(born())
+    life = updated(create_life())
     item = parsed(life.entries[1])
     spoil(item["parameters"])
     lines = [life.entries[0], resealed(item, life.states[0], signer)]
@@ -175,7 +175,7 @@ def test_a_holder_of_the_key_cannot_leave_what_was_committed_to(
 
 
 def test_uncommitted_key_is_refused() -> None:
-    life = updated(born(), next_keys=LogKeys((FIRST.multikey,), (key_hash(SECOND.multikey),)))
+    life = updated(create_life(), next_keys=LogKeys((FIRST.multikey,), (key_hash(SECOND.multikey),)))
     at = life.later()
     update = Update((AddService(NewService("B", "https://b.example/", "b")),), life.authorize(at))
     with pytest.raises(InvalidDocument, match="did not commit"):
@@ -188,7 +188,7 @@ def test_uncommitted_key_is_refused() -> None:
 
 
 def test_a_key_that_was_left_signs_nothing_more() -> None:
-    life = updated(born(), SECOND, committed(SECOND, THIRD))
+    life = updated(create_life(), SECOND, committed(SECOND, THIRD))
     at = life.later()
     update = Update((AddService(NewService("B", "https://b.example/", "b")),), life.authorize(at))
     for keys in (None, committed(FIRST, SECOND), committed(SECOND, THIRD)):
@@ -204,7 +204,7 @@ def test_a_key_that_was_left_signs_nothing_more() -> None:
 
 
 def test_time_does_not_go_back() -> None:
-    life = updated(updated_twice := born())
+    life = updated(updated_twice := create_life())
     assert life is updated_twice
     item = parsed(life.entries[1])
     for time in ("2026-01-02T03:04:05.678901Z", "2026-01-02T03:04:05.678900Z", "1970-01-01T00:00:00.000000Z"):
@@ -214,7 +214,7 @@ def test_time_does_not_go_back() -> None:
 
 @pytest.mark.parametrize("hashes", [[], None, ["x"], "Qm", [1], [key_hash("a")] * 2])
 def test_a_first_entry_commits_to_something_or_says_nothing(hashes: object) -> None:
-    item = parsed(born().entries[0])
+    item = parsed(create_life().entries[0])
     item["parameters"]["nextKeyHashes"] = hashes
     with pytest.raises(LogInvalid):
         METHOD.apply(None, reminted(item, FIRST))
@@ -227,7 +227,7 @@ def test_a_first_entry_names_the_keys_that_create_it() -> None:
 
 
 def test_the_end_needs_a_committed_key_and_commits_to_none() -> None:
-    life = born()
+    life = create_life()
     at = life.later()
     end = Deactivate(life.authorize(at))
     item = parsed(life.entry(end, at))
@@ -250,7 +250,7 @@ def test_the_end_needs_a_committed_key_and_commits_to_none() -> None:
 
 def taken_over() -> Life:
     """A log whose second generation has taken over by itself."""
-    life = updated(born())
+    life = updated(create_life())
     life.signer = SECOND
     life.change(RotateLogKey(), life.later(), committed(SECOND, THIRD))
     return life
@@ -285,7 +285,7 @@ def test_log_continues_under_committed_key() -> None:
 )
 def test_a_thief_of_the_present_key_cannot_take_a_log_over(keys: LogKeys) -> None:
     """What needs no controller leaves the key of before, so it takes the next one, which he has not."""
-    life = updated(born())
+    life = updated(create_life())
     with pytest.raises(InvalidDocument):
         life.entry(RotateLogKey(), life.later(), keys)
     life.signer = SECOND
@@ -297,12 +297,12 @@ def test_a_thief_of_the_present_key_cannot_take_a_log_over(keys: LogKeys) -> Non
 
 
 def test_log_of_before_is_not_taken_over_without_its_controller() -> None:
-    life = born(pre_rotates=False)
+    life = create_life(pre_rotates=False)
     with pytest.raises(InvalidDocument):
         life.entry(RotateLogKey(), life.later(), committed(SECOND, THIRD))
     with pytest.raises(InvalidDocument):
         life.entry(RotateLogKey(), life.later())
-    other = updated(born())
+    other = updated(create_life())
     other.signer = SECOND
     item = parsed(other.entry(RotateLogKey(), other.later(), committed(SECOND, THIRD)))
     item["state"] = json.loads(life.entries[0])["state"]

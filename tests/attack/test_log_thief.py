@@ -34,7 +34,7 @@ from identity_core.wire import DeactivateDidRequest, RotateDidKeyRequest, Servic
 from tests import servers
 from tests.attack.log_thief import jcs, multihash, sealed
 from tests.attack.stranger import base58, base64url, body_hash, public, signing_key
-from tests.rooms import Rooms, secret_of
+from tests.did_use_cases import Rooms, secret_of
 
 THIEF = SigningKey(b"\x07" * 32)
 OWN = SigningKey(b"\x08" * 32)

@@ -35,7 +35,7 @@ MEMBERS = [
 
 
 @functools.cache
-def asked():
+def shared_scene():
     """Return a scene that is made when a test first needs it; at collection it would cost a proof."""
     question = ask((HEADER, ("score", "gte", 100), ("country", "eq", "JP")), status=True, pseudonym="shop")
     return Scene(question, (Holder().obtain(Issuer()),))
@@ -43,7 +43,7 @@ def asked():
 
 @functools.cache
 def proved():
-    return asked().prove()
+    return shared_scene().prove()
 
 
 def unb64(text):
@@ -60,7 +60,7 @@ def packed(value, **options):
     )
 
 
-def opened():
+def open_envelope():
     return json.loads(unb64(proved()))
 
 
@@ -75,41 +75,43 @@ def no_curve(monkeypatch):
 
 
 def test_the_text_is_that_of_the_standard_library():
-    assert packed(opened()) == proved()
-    assert sorted(opened()) == MEMBERS
+    assert packed(open_envelope()) == proved()
+    assert sorted(open_envelope()) == MEMBERS
 
 
 @pytest.mark.parametrize("name", MEMBERS)
 def test_members_that_are_missing_or_of_another_type(name):
-    value = opened()
+    value = open_envelope()
     for hostile in (None, 5, -1, True, "", "x", [], {}, [[]], [None], {"a": 1}, 1.5, [5], "A" * 30):
         if value[name] == hostile:
             continue
-        reason = asked().verdict(packed(value | {name: hostile}))
+        reason = shared_scene().verdict(packed(value | {name: hostile}))
         assert isinstance(reason, str), (name, hostile)
     del value[name]
-    assert asked().verdict(packed(value)) == "the envelope has not exactly its members"
+    assert shared_scene().verdict(packed(value)) == "the envelope has not exactly its members"
 
 
 def test_members_that_are_too_many():
     for member in ("more", "issuerKey", "ph", "publicKey"):
-        assert asked().verdict(packed(opened() | {member: 1})) == "the envelope has not exactly its members"
+        assert (
+            shared_scene().verdict(packed(open_envelope() | {member: 1})) == "the envelope has not exactly its members"
+        )
     for inner in ("context", "consent", "question"):
-        value = opened()
+        value = open_envelope()
         value[inner]["more"] = 1
-        assert asked().verdict(packed(value)) in (
+        assert shared_scene().verdict(packed(value)) in (
             "the envelope is not in its canonical form",
             "the envelope has not the shape of one",
         )
-    value = opened()
+    value = open_envelope()
     value["parts"][0]["more"] = value["status"][0]["more"] = 1
-    assert asked().verdict(packed(value)) == "the envelope is not in its canonical form"
+    assert shared_scene().verdict(packed(value)) == "the envelope is not in its canonical form"
 
 
 def test_other_spellings_of_one_value():
     data = unb64(proved())
     spellings = [
-        packed(opened(), sort_keys=False, separators=(", ", ": ")),
+        packed(open_envelope(), sort_keys=False, separators=(", ", ": ")),
         b64(b" " + data),
         b64(data + b"\n"),
         b64(data.replace(b'"version":2', b'"version":2.0')),
@@ -119,29 +121,29 @@ def test_other_spellings_of_one_value():
         proved() + "\n",
     ]
     for text in spellings:
-        assert isinstance(asked().verdict(text), str)
+        assert isinstance(shared_scene().verdict(text), str)
 
 
 def test_caps_come_first():
-    assert "characters" in asked().verdict("A" * (MAX_ENVELOPE_CHARACTERS + 1))
-    value = opened()
+    assert "characters" in shared_scene().verdict("A" * (MAX_ENVELOPE_CHARACTERS + 1))
+    value = open_envelope()
     value["parts"] = value["parts"] * 5
     value["question"]["credentials"] = value["question"]["credentials"] * 5
-    assert asked().verdict(packed(value)) == "the envelope has not the shape of one"
-    value = opened()
+    assert shared_scene().verdict(packed(value)) == "the envelope has not the shape of one"
+    value = open_envelope()
     value["question"]["credentials"][0]["predicates"] = value["question"]["credentials"][0]["predicates"] * 9
-    assert "too many" in asked().verdict(packed(value))
-    value = opened()
+    assert "too many" in shared_scene().verdict(packed(value))
+    value = open_envelope()
     many = {"attributeName": "country", "type": "set_member", "value": [f"{n:04}" for n in range(4097)]}
     value["question"]["credentials"][0]["predicates"] = [many]
-    assert isinstance(asked().verdict(packed(value)), str)
-    assert isinstance(asked().verdict(b64(b"[" * 100_000)[:130_000]), str)
+    assert isinstance(shared_scene().verdict(packed(value)), str)
+    assert isinstance(shared_scene().verdict(b64(b"[" * 100_000)[:130_000]), str)
 
 
 def test_a_proof_of_one_suite_in_the_other():
-    value = opened()
+    value = open_envelope()
     for change in ({"suite": "identity-bbs-predicates-1"}, {"version": 1}, {"version": True}):
-        assert isinstance(asked().verdict(packed(value | change)), str)
+        assert isinstance(shared_scene().verdict(packed(value | change)), str)
     from identity_prover_bbs.envelope import Envelope
 
     with pytest.raises(ProofInvalid):
@@ -181,12 +183,12 @@ def test_a_proof_of_one_suite_in_the_other():
     ],
 )
 def test_values_that_are_the_verifiers_own(path, hostile):
-    value = opened()
+    value = open_envelope()
     inner = value
     for step in path[:-1]:
         inner = inner[step]
     inner[path[-1]] = hostile
-    assert isinstance(asked().verdict(packed(value)), str)
+    assert isinstance(shared_scene().verdict(packed(value)), str)
 
 
 def test_headers_of_another_kind():
@@ -199,22 +201,22 @@ def test_headers_of_another_kind():
         ("status", b64(HEADER.encoded)),
         ("parts", ""),
     ):
-        value = opened()
+        value = open_envelope()
         value[place][0]["header"] = header
-        assert isinstance(asked().verdict(packed(value)), str)
+        assert isinstance(shared_scene().verdict(packed(value)), str)
     other = replace(HEADER, keeper=SecretKeeper.CUSTODIAN)
-    value = opened()
+    value = open_envelope()
     value["parts"][0]["header"] = b64(other.encoded)
-    assert isinstance(asked().verdict(packed(value)), str)
+    assert isinstance(shared_scene().verdict(packed(value)), str)
 
 
 def test_keys_come_from_elsewhere():
     with pytest.raises(ProofInvalid) as refusal:
-        asked().accept(proved(), keys={})
+        shared_scene().accept(proved(), keys={})
     assert refusal.value.details["reason"] == "the key of a credential or of a status list is not known"
     assert b"publicKey" not in unb64(proved())
     assert Issuer().public.hex().encode() not in unb64(proved()).hex().encode()
-    assert f"{IVO}#bbs" in str(opened()["question"])
+    assert f"{IVO}#bbs" in str(open_envelope()["question"])
 
 
 def test_a_question_that_a_stranger_cannot_ask():
@@ -222,22 +224,22 @@ def test_a_question_that_a_stranger_cannot_ask():
     bearer = replace(HEADER, keeper=SecretKeeper.NONE)
     with pytest.raises(PredicateUnsupported):
         ask((bearer,), holder=HolderForm.CONSENT)
-    value = opened()
+    value = open_envelope()
     value["parts"][0]["header"] = b64(bearer.encoded)
-    assert isinstance(asked().verdict(packed(value)), str)
+    assert isinstance(shared_scene().verdict(packed(value)), str)
 
 
 def test_an_unexpected_agent_or_capability():
     for change in ({"agent_key": bytes(32)}, {"capability": bytes(32)}):
-        assert "expected" in asked().verdict(proved(), **change)
-    with_capability = Scene(ask((HEADER,)), asked().held, context=context(capability=bytes(32)))
+        assert "expected" in shared_scene().verdict(proved(), **change)
+    with_capability = Scene(ask((HEADER,)), shared_scene().held, context=context(capability=bytes(32)))
     assert "capability" in with_capability.verdict(with_capability.prove())
 
 
 def test_the_envelope_reads_itself():
     envelope = PresentationEnvelope.decode(proved())
     assert envelope.encode() == proved()
-    assert envelope.question == asked().question
+    assert envelope.question == shared_scene().question
     assert Acceptance(NOW).now == NOW
     with pytest.raises(ProofInvalid, match="proof"):
         verifier.PresentationEnvelope.decode("")

@@ -344,7 +344,7 @@ def test_a_pseudonym_of_another_or_of_another_context():
 
 
 @pytest.mark.parametrize("inverse", [0, 1, 2, ORDER - 1, 12345])
-def test_what_is_equal_is_not_unequal(inverse):
+def test_equal_values_are_not_proved_unequal(inverse):
     asked = scene(("country", "neq", HANA["country"]))
     vector = type("Cheater", (CheatingVector,), {"inverses": (inverse, inverse)})
     assert asked.verdict(forge(asked, vector=vector)) == MISMATCH

@@ -324,7 +324,7 @@ def audited(leaves: list[bytes]) -> list[tuple[str, str]]:
     return [(one.kind, one.where) for one in audit.findings if one.kind in {"contradiction", "form"}]
 
 
-def test_what_an_auditor_says_of_lists() -> None:
+def test_auditor_reports_lists() -> None:
     first, second = published([])[0], replace(published([HANDLE])[0], edition=2)
     tomorrow = replace(first, epoch=replace(EPOCH, epoch=EPOCH.epoch + 1))
     assert audited(in_a_log(first, tomorrow, second, replace(first, edition=7))) == []
@@ -412,7 +412,7 @@ def test_a_redirect_is_not_followed() -> None:
     assert asked == [ROOT]
 
 
-def test_what_is_not_there_and_who_does_not_answer() -> None:
+def test_missing_shard_and_silent_server() -> None:
     with pytest.raises(ServiceError) as refused:
         fetch(serving({}))
     assert refused.value.status == 404

@@ -60,7 +60,7 @@ def copied(source: Path, target: Path) -> Path:
     return target
 
 
-def put(backup: Path, data_dir: Path, *names: str) -> None:
+def restore_files(backup: Path, data_dir: Path, *names: str) -> None:
     """The files of these databases as they are in ``backup``, and nothing else of them."""
     for name in names:
         for old in data_dir.glob(f"{name}*"):
@@ -122,24 +122,24 @@ def scribble(path: Path) -> None:
 
 SWAPS: dict[str, Callable[[History, Path], None]] = {
     "ledger_lost": lambda h, d: (d / LEDGER).unlink(),
-    "ledger_older": lambda h, d: put(h.older, d, LEDGER),
-    "ledger_foreign": lambda h, d: put(h.other, d, LEDGER),
+    "ledger_older": lambda h, d: restore_files(h.older, d, LEDGER),
+    "ledger_foreign": lambda h, d: restore_files(h.other, d, LEDGER),
     "ledger_empty": lambda h, d: (d / LEDGER).write_bytes(b""),
     "ledger_truncated": lambda h, d: half(d / LEDGER),
     "ledger_scribbled": lambda h, d: scribble(d / LEDGER),
     "ledger_no_database": lambda h, d: (d / LEDGER).write_bytes(b"no database at all" * 1000),
     "store_lost": lambda h, d: (d / STORE).unlink(),
-    "store_older": lambda h, d: put(h.older, d, STORE),
-    "store_foreign": lambda h, d: put(h.other, d, STORE),
+    "store_older": lambda h, d: restore_files(h.older, d, STORE),
+    "store_foreign": lambda h, d: restore_files(h.other, d, STORE),
     "store_empty": lambda h, d: (d / STORE).write_bytes(b""),
     "store_truncated": lambda h, d: half(d / STORE),
     "store_scribbled": lambda h, d: scribble(d / STORE),
     "store_no_database": lambda h, d: (d / STORE).write_bytes(b"no database at all" * 1000),
-    "both_older": lambda h, d: put(h.older, d, LEDGER, STORE),
-    "both_lost": lambda h, d: put(d / "nowhere", d, LEDGER, STORE),
-    "both_foreign": lambda h, d: put(h.other, d, LEDGER, STORE),
-    "all_older": lambda h, d: put(h.older, d, ""),
-    "all_foreign": lambda h, d: put(h.other, d, ""),
+    "both_older": lambda h, d: restore_files(h.older, d, LEDGER, STORE),
+    "both_lost": lambda h, d: restore_files(d / "nowhere", d, LEDGER, STORE),
+    "both_foreign": lambda h, d: restore_files(h.other, d, LEDGER, STORE),
+    "all_older": lambda h, d: restore_files(h.older, d, ""),
+    "all_foreign": lambda h, d: restore_files(h.other, d, ""),
     "ledger_changed": lambda h, d: alter(d / LEDGER),
 }
 
@@ -166,9 +166,9 @@ def test_a_start_over_other_databases_is_refused(history: History, data: Path, s
 
 
 def test_the_right_databases_start_again(history: History, data: Path) -> None:
-    put(history.older, data, LEDGER, STORE)
+    restore_files(history.older, data, LEDGER, STORE)
     refusal(data)
-    put(history.good, data, LEDGER, STORE)
+    restore_files(history.good, data, LEDGER, STORE)
     with service(data) as running:
         history.victim.wire = running.wire
         assert history.victim.resolve().outcome == (410, "DID_DEACTIVATED")
@@ -176,7 +176,7 @@ def test_the_right_databases_start_again(history: History, data: Path) -> None:
 
 
 def test_older_backup_is_served_only_after_loss_was_accepted(history: History, data: Path) -> None:
-    put(history.older, data, LEDGER, STORE)
+    restore_files(history.older, data, LEDGER, STORE)
     asked = run("ledger", "accept-rollback", "--data-dir", data, "--json")
     assert asked.returncode == 1
     assert "Lost: 4 ledger entries (there are 2)" in asked.stderr
@@ -194,7 +194,7 @@ def test_older_backup_is_served_only_after_loss_was_accepted(history: History, d
 @pytest.mark.parametrize("names", [(LEDGER,), (STORE,)])
 def test_a_rollback_of_one_of_the_two_can_be_accepted(history: History, data: Path, names: tuple[str, ...]) -> None:
     """The index of the store is made again from the ledger, and cut where the ledger ends."""
-    put(history.older, data, *names)
+    restore_files(history.older, data, *names)
     assert run("ledger", "accept-rollback", "--data-dir", data, "--yes").returncode == 0
     with service(data) as running:
         history.victim.wire = running.wire
@@ -206,8 +206,8 @@ def test_a_rollback_of_one_of_the_two_can_be_accepted(history: History, data: Pa
 
 
 @pytest.mark.parametrize("names", [(LEDGER,), (STORE,)])
-def test_what_belongs_to_somebody_else_cannot_be_accepted(history: History, data: Path, names: tuple[str, ...]) -> None:
-    put(history.other, data, *names)
+def test_foreign_rows_are_not_accepted(history: History, data: Path, names: tuple[str, ...]) -> None:
+    restore_files(history.other, data, *names)
     ended = run("ledger", "accept-rollback", "--data-dir", data, "--yes")
     assert ended.returncode == 1
     assert "of different installations" in ended.stderr
@@ -241,7 +241,7 @@ def test_a_running_service_stops_writing(history: History, data: Path, name: str
         assert stranger.create(NEW).outcome == (503, "STORAGE_MISMATCH")
 
 
-def test_what_a_kill_leaves_is_never_taken_for_a_rollback(data: Path) -> None:
+def test_remains_of_a_kill_are_no_rollback(data: Path) -> None:
     """A checkpoint is remembered each second and the process is killed between: the databases are ahead of it, or even."""
     often = {"IDENTITY_LEDGER_CHECKPOINT_SECONDS": "1"}
     for _ in range(4):
@@ -260,7 +260,7 @@ def test_without_the_note_a_start_begins_a_new_one(history: History, data: Path)
         assert running.stranger.create(NEW).status == 201
         stopped(running)
     assert data.with_name("data.checkpoint").stat().st_mode & 0o777 == 0o600
-    put(history.good, data, LEDGER, STORE)
+    restore_files(history.good, data, LEDGER, STORE)
     assert "are not those" in refusal(data)[0]
 
 

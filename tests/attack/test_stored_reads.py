@@ -112,13 +112,13 @@ class Target:
     began: str
 
     def ask(self, path: str, *fields: bytes) -> Response:
-        return asked(self.running, path, *fields)
+        return send_get(self.running, path, *fields)
 
     def decoded(self, path: str, *fields: bytes) -> Response:
-        return asked(self.decoding, path, *fields)
+        return send_get(self.decoding, path, *fields)
 
 
-def asked(running: Running, path: str, *fields: bytes) -> Response:
+def send_get(running: Running, path: str, *fields: bytes) -> Response:
     return exchange(running.wire.address, request("GET", path, b"X-Request-Id: mine", *fields))
 
 
@@ -160,7 +160,7 @@ def printed(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def shown(response: Response) -> tuple[int, list[tuple[str, str | None]], bytes]:
+def stable_response(response: Response) -> tuple[int, list[tuple[str, str | None]], bytes]:
     fields = {name: value for name, value in response.headers.items() if name in COMPARED}
     assert response.status == 304 or int(response.headers["content-length"]) == len(response.body)
     # On a busy machine one of two takes milliseconds.
@@ -172,7 +172,7 @@ def same(target: Target, path: str, place: int, accepts: Sequence[bytes] = ACCEP
     accept, tag = accepts[place % len(accepts)], TAGS[place % len(accepts) % len(TAGS)]
     fields = [b"Accept: " + accept] * bool(accept) + [b"If-None-Match: " + tag] * bool(tag)
     quickly, slowly = target.ask(path, *fields), target.decoded(path, *fields)
-    assert shown(quickly) == shown(slowly), (path, fields)
+    assert stable_response(quickly) == stable_response(slowly), (path, fields)
     return quickly.status
 
 
@@ -204,7 +204,7 @@ def test_write_is_read_by_other_replica_at_once(target: Target) -> None:
             path = did_path(holder.did)
             for running in (writer, reader):
                 for tail in ("", f"?versionId={version}", f"?versionTime={FUTURE}"):
-                    answer = asked(running, path + tail)
+                    answer = send_get(running, path + tail)
                     assert (answer.status, answer.headers["etag"]) == (200, f'"{version}.did+ld+json"')
             assert holder.act("update", service(f"s{version}")).status == 200
 

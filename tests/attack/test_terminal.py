@@ -44,7 +44,7 @@ def test_a_reason_of_an_agent_reaches_no_terminal(scene: Scene) -> None:
     assert json.loads(told.stdout)["revocationReason"] == HOSTILE
 
 
-def test_what_others_wrote_is_one_line_and_no_more(scene: Scene) -> None:
+def test_foreign_text_stays_on_one_line(scene: Scene) -> None:
     delegation = scene.people.delegate(scene.people.mallory, scene.agent, purpose=f"{HOSTILE}\nstatus     active")
     scene.people.operate("POST", f"/delegations/{delegation}/revoke", {"reason": HOSTILE})
     told = identity(scene, "delegation", "show", delegation, "--url", scene.target.wire.url)

@@ -29,8 +29,8 @@ from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.document import DidDocument
 from identity_core.errors import IdentityError, ProofNotFound
 from tests.attack.stranger import rounds
-from tests.kept import kept_proofs
 from tests.proving import VALUES
+from tests.store_contents import kept_proofs
 from tests.verifying import OPERATOR, Verifying, Workers, about, asking
 
 bbs = pytest.importorskip("identity_prover_bbs")
@@ -60,7 +60,7 @@ async def bare(rooms: Verifying, text: str, question: VerifyStoredProofRequest |
     return await rooms.received(about(question, proof=text), None)
 
 
-def opened(text: str) -> dict[str, Any]:
+def envelope_of(text: str) -> dict[str, Any]:
     envelope: dict[str, Any] = json.loads(base64url_decode(text))
     return envelope
 
@@ -74,7 +74,7 @@ def test_the_forger_can_open_and_close_an_envelope(tell: Callable[[Story], None]
 
     async def story(rooms: Verifying) -> None:
         text = (await rooms.made()).proof.proof
-        assert closed(opened(text)) == text
+        assert closed(envelope_of(text)) == text
         assert (await bare(rooms, text)).verified
 
     tell(story)
@@ -82,7 +82,9 @@ def test_the_forger_can_open_and_close_an_envelope(tell: Callable[[Story], None]
 
 def test_every_member_of_envelope_edited_or_taken_from_another(tell: Callable[[Story], None]) -> None:
     async def story(rooms: Verifying) -> None:
-        mine, other = [opened((await rooms.made(domain=where)).proof.proof) for where in (SHOP, "https://b.example")]
+        mine, other = [
+            envelope_of((await rooms.made(domain=where)).proof.proof) for where in (SHOP, "https://b.example")
+        ]
         assert mine.keys() == other.keys()
         for name in mine:
             if mine[name] != other[name]:
@@ -161,7 +163,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
 
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        method = opened(made.proof.proof)
+        method = envelope_of(made.proof.proof)
         ivo, mallory = str(rooms.did(rooms.ivo)), str(rooms.did(rooms.mallory))
         renamed = json.loads(json.dumps(method).replace(ivo, mallory))
         assert renamed != method

@@ -151,16 +151,16 @@ def bodies(operation: Json) -> Iterator[tuple[str, bytes]]:
     (content,) = resolved(operation["requestBody"])["content"].values()
     whole = resolved(content["schema"])
     for path, schema in members(whole, ()):
-        for name, data in at(schema, cap - 8_192):
-            body = put(whole, path, data)
+        for name, data in value_at_place(schema, cap - 8_192):
+            body = body_with(whole, path, data)
             if len(body) <= cap:
                 yield f"{'.'.join(path)}: {name}", body
     for item, data in HOSTILE.items():
-        yield f"unknown members, {item}", put(whole, ("zzz",), repeated(b"[", data, b"]", cap - 8_192))
-    yield "unknown names", put(whole, ("zzz",), b"0," + numbered(b"", b'"%x":0', b"", 900))
+        yield f"unknown members, {item}", body_with(whole, ("zzz",), repeated(b"[", data, b"]", cap - 8_192))
+    yield "unknown names", body_with(whole, ("zzz",), b"0," + numbered(b"", b'"%x":0', b"", 900))
 
 
-def at(schema: Json, room: int) -> Iterator[tuple[str, bytes]]:
+def value_at_place(schema: Json, room: int) -> Iterator[tuple[str, bytes]]:
     """What may stand in one place."""
     kind = resolved(schema).get("type")
     if kind in ("boolean", "integer", "number"):
@@ -193,16 +193,16 @@ def members(schema: Json, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
             yield from members(inner, (*path, name))
 
 
-def put(schema: Json, path: tuple[str, ...], data: bytes) -> bytes:
+def body_with(schema: Json, path: tuple[str, ...], data: bytes) -> bytes:
     """A body that fits but for ``data``, which stand at ``path``."""
     if not path:
         return data
     name, *rest = path
     schema = resolved(schema)
     if name == "[]":
-        return b"[" + put(schema["items"], tuple(rest), data) + b"]"
+        return b"[" + body_with(schema["items"], tuple(rest), data) + b"]"
     beside = {other: value for other, value in fitting(schema).items() if other != name}
-    inner = put(schema.get("properties", {}).get(name, {}), tuple(rest), data)
+    inner = body_with(schema.get("properties", {}).get(name, {}), tuple(rest), data)
     return (
         json.dumps(beside).encode()[:-1] + (b"," if beside else b"") + json.dumps(name).encode() + b":" + inner + b"}"
     )

@@ -12,7 +12,7 @@ import pytest
 from openapi import clients
 from tests.client.node_application import make_application, run_node
 from tests.client.package_cases import Run
-from tests.once import once
+from tests.made_once import once
 
 
 @pytest.fixture(scope="session")

@@ -393,6 +393,6 @@ class PackageCases:
     def test_how_long_to_wait_is_told(self, outcomes: dict[str, Json]) -> None:
         assert outcomes["told to wait for days"]["error"]["retryAfterMs"] == 999_999_000
 
-    def test_who_waits_may_stop_waiting(self, outcomes: dict[str, Json]) -> None:
+    def test_waiting_caller_can_stop(self, outcomes: dict[str, Json]) -> None:
         """The server asks for half a minute."""
         assert outcomes["aborted"]["error"]["name"] == "AbortError"

@@ -56,7 +56,7 @@ def packed(bits: bytes, more: bytes = b"") -> Callable[[Json], object]:
     return lambda made: made["credentialSubject"].update(encodedList=text)
 
 
-def within(name: str, **members: object) -> Callable[[Json], object]:
+def change_member(name: str, **members: object) -> Callable[[Json], object]:
     return lambda made: made[name].update(members)
 
 
@@ -82,11 +82,11 @@ def status_cases() -> Mapping[str, Case]:
         "by another": made(signer=EVE),
         "of another type": made(lambda made: made.update(type=["VerifiableCredential"])),
         "of another address": made(lambda made: made.update(id=f"{made['id']}x")),
-        "of another purpose": made(within("credentialSubject", statusPurpose="suspension")),
+        "of another purpose": made(change_member("credentialSubject", statusPurpose="suspension")),
         "with a proof of another context": made(lambda made: made["proof"].update({"@context": ["https://eve.example"]})),
-        "with a proof of another purpose": made(within("proof", proofPurpose="authentication")),
-        "of no multibase": made(within("credentialSubject", encodedList="H4sI")),
-        "of no gzip": made(within("credentialSubject", encodedList="uAAAA")),
+        "with a proof of another purpose": made(change_member("proof", proofPurpose="authentication")),
+        "of no multibase": made(change_member("credentialSubject", encodedList="H4sI")),
+        "of no gzip": made(change_member("credentialSubject", encodedList="uAAAA")),
         "of a bit less": made(packed(bits[1:])),
         "of a bit more": made(packed(bits + b"\0")),
         "of a bomb": made(packed(bytes(16 << 20))),

@@ -20,7 +20,7 @@ from identity_codec.strict_json import JsonValue
 from openapi import clients
 from tests.client.hostile_service import DID
 from tests.client.package_cases import Json, PackageCases, Run, check_flow, offline_jobs
-from tests.once import once
+from tests.made_once import once
 from tests.servers import local_server
 
 HERE = Path(__file__).parent / "go"

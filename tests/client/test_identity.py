@@ -148,7 +148,7 @@ def test_create_sends_request_as_to_method_without_evidence(served: LocalServer)
         ("resolveDid", {"did": "x", "versionId": 1}, TypeError),
     ],
 )
-def test_what_there_is_not_is_not_asked_for(operation: str, parameters: dict[str, Any], error: type[Exception]) -> None:
+def test_missing_part_is_not_requested(operation: str, parameters: dict[str, Any], error: type[Exception]) -> None:
     with Identity("http://127.0.0.1:1") as identity, pytest.raises(error):
         identity.call(operation, **parameters)
 
@@ -173,7 +173,7 @@ def test_hooks_see_each_request_and_each_answer() -> None:
     assert [b"traceparent: number %d\r\n" % (number + 1) in each for number, each in enumerate(requests)] == [True] * 4
 
 
-def test_what_a_hook_raises_ends_the_call(hostile: Hostile) -> None:
+def test_error_of_a_hook_ends_the_call(hostile: Hostile) -> None:
     def refuse(_: httpx.Request) -> None:
         raise PermissionError("not from here")
 

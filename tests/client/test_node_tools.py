@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from openapi.clients import DOCUMENT, HERE, run_node_tool
-from tests.once import once
+from tests.made_once import once
 from tests.reference import LOADED
 
 Json = dict[str, Any]

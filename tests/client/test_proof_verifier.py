@@ -28,7 +28,7 @@ from tests.client.proof_cases import (
     outside_points,
     python_result,
 )
-from tests.once import once
+from tests.made_once import once
 
 MOST_COMPRESSED = 45_000
 SEED = 7

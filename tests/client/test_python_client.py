@@ -18,7 +18,7 @@ from openapi.clients import PACKAGE
 from tests.reference import DOCUMENT
 
 
-def shown(kind: str) -> Iterator[Any]:
+def json_examples(kind: str) -> Iterator[Any]:
     """(operationId, status, schema name, example name, value) of every JSON example with a named schema."""
     for _, _, operation in operations(DOCUMENT):
         bodies = {"request": operation["requestBody"]} if "requestBody" in operation else {}
@@ -40,7 +40,7 @@ def model(name: str) -> Any:
     return getattr(importlib.import_module(f"{PACKAGE}.models"), name)
 
 
-def said(parsed: Any) -> Any:
+def json_of_model(parsed: Any) -> Any:
     """The JSON value of a model. Times are parsed; they come back with +00:00 for Z, which is the same time."""
     return json.loads(json.dumps(parsed.to_dict()).replace("+00:00", "Z"))
 
@@ -86,12 +86,12 @@ def test_there_is_nothing_else(python_client: Path) -> None:
     assert modules == {python_name(operation["operationId"]) for _, _, operation in operations(DOCUMENT)}
 
 
-@pytest.mark.parametrize(("operation", "status", "schema", "value"), list(shown("request")))
+@pytest.mark.parametrize(("operation", "status", "schema", "value"), list(json_examples("request")))
 def test_it_says_every_request(operation: dict[str, Any], status: str, schema: str, value: Any) -> None:
-    assert said(model(schema).from_dict(value)) == value
+    assert json_of_model(model(schema).from_dict(value)) == value
 
 
-@pytest.mark.parametrize(("operation", "status", "schema", "value"), list(shown("answer")))
+@pytest.mark.parametrize(("operation", "status", "schema", "value"), list(json_examples("answer")))
 def test_it_understands_every_answer(operation: dict[str, Any], status: str, schema: str, value: Any) -> None:
     """The generated function, over a transport that gives the example."""
     sent: list[httpx.Request] = []
@@ -109,7 +109,7 @@ def test_it_understands_every_answer(operation: dict[str, Any], status: str, sch
         assert parsed == value
         return
     assert type(parsed).__name__ == schema
-    assert said(parsed) == value
+    assert json_of_model(parsed) == value
 
 
 def _arguments(operation: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def test_it_understands_a_resolution_result() -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=value))
     client.set_httpx_client(httpx.Client(base_url="https://identity.example/api/v1", transport=transport))
     module = importlib.import_module(f"{PACKAGE}.api.identifiers.resolve_identifier")
-    assert said(module.sync_detailed("did:ids:x", client=client).parsed) == value
+    assert json_of_model(module.sync_detailed("did:ids:x", client=client).parsed) == value
 
 
 def test_it_hands_over_the_log_as_text() -> None:

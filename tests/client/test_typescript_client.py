@@ -53,7 +53,7 @@ def test_a_did_lives_in_node(do: Run, served: LocalServer) -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"did": ""}])
-def test_what_has_no_name_is_not_asked_for(do: Run, given: dict[str, Any]) -> None:
+def test_unnamed_part_is_not_requested(do: Run, given: dict[str, Any]) -> None:
     """Of programs without types, too."""
     wish = {"kind": "call", "operation": "getDidLog", "given": given, "options": {"url": "http://127.0.0.1:1"}}
     told = do({"it": wish})["it"]["error"]

@@ -9,7 +9,7 @@ from identity_client import action
 from identity_core.domain.proofs import proof
 
 
-def test_what_a_prover_makes_can_be_sent_to_verify_proof() -> None:
+def test_largest_proof_fits_verify_proof() -> None:
     reference = json.loads((Path(__file__).parents[2] / "openapi/reference.json").read_bytes())
     schema = reference["components"]["schemas"]["VerifyProofRequest"]["properties"]["proof"]
     assert (schema["maxLength"], proof.MAX_ENVELOPE_CHARACTERS) == (131_072, 131_072)

@@ -628,7 +628,7 @@ def test_the_log_of_the_example_verifies(document: Json) -> None:
         ("RotateApiKeyRequest", {"graceSeconds": 7_776_001}, False),
     ],
 )
-def test_what_the_schemas_refuse(document: Json, name: str, member: Json, fits: bool) -> None:
+def test_schemas_refuse_invalid_values(document: Json, name: str, member: Json, fits: bool) -> None:
     validator: Draft202012Validator = Schemas(document).compile({"$ref": f"#/components/schemas/{name}"})
     assert validator.is_valid(member) is fits
 

@@ -64,7 +64,7 @@ def test_the_proof_is_bound_to_the_token_of_the_request(written: Any) -> None:
     assert presented.context.capability == capability_digest(nonce, token.encoded)
 
 
-def test_what_is_verified_is_what_was_proven(written: Any) -> None:
+def test_verified_statement_is_the_proven_one(written: Any) -> None:
     proven = written["generateDelegatedProof"]["201"]["anchored"]["proof"]
     request = written["generateDelegatedProof"]["request"]["forAShopAndAnchored"]
     checks = yaml.safe_load(path_of("verification").read_text(encoding="utf-8"))

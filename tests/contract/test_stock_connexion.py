@@ -7,7 +7,7 @@ import pytest
 
 from identity_core.api.contract import parse_document
 from tests.contract.stock import build_stock_app
-from tests.toy import DOCUMENT, KEY, SCHEMES, ToyGate, ToyHandlers, ask, build_toy, no_lifespan
+from tests.toy_document import DOCUMENT, KEY, SCHEMES, ToyGate, ToyHandlers, ask, build_toy, no_lifespan
 
 orjson = pytest.importorskip("orjson")
 AUTHENTIC = [("x-api-key", KEY)]

@@ -15,7 +15,7 @@ from identity_core.api.contract import dereference, load_document, operations
 from identity_core.api.request import Answer, Request
 from identity_core.api.security import DOCUMENT_SCHEMES
 from tests.contract.stock import build_stock_app
-from tests.toy import KEY, ToyGate, ask, build_toy, no_lifespan
+from tests.toy_document import KEY, ToyGate, ask, build_toy, no_lifespan
 
 pytestmark = pytest.mark.nightly
 

@@ -41,7 +41,7 @@ def modules(tag: str) -> Iterator[ModuleType]:
             yield importlib.import_module(f"{package.__name__}.{found.name}")
 
 
-def taken(operation_id: str, tag: str) -> set[Any]:
+def parameter_types(operation_id: str, tag: str) -> set[Any]:
     """The types that the use case's call takes."""
     (use_case,) = {vars(each)[name] for each in modules(tag) if (name := pascal_name(operation_id)) in vars(each)}
     hints = get_type_hints(use_case.__call__).values()
@@ -54,7 +54,7 @@ def taken(operation_id: str, tag: str) -> set[Any]:
     ids=lambda value: str(value),
 )
 def test_the_use_case_takes_what_the_document_names(operation_id: str, tag: str, name: str) -> None:
-    assert wire.TYPES.named[name] in taken(operation_id, tag)
+    assert wire.TYPES.named[name] in parameter_types(operation_id, tag)
 
 
 def answers() -> Iterator[tuple[str, str, str]]:

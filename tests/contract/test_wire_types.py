@@ -48,7 +48,7 @@ def places(value: Any, place: Place = ()) -> Iterator[Place]:
             yield from places(value[step], (*place, step))
 
 
-def at(value: Any, place: Place) -> Any:
+def value_at(value: Any, place: Place) -> Any:
     for step in place:
         value = value[step]
     return value
@@ -61,13 +61,13 @@ def mutations(example: Any) -> Iterator[Any]:
         if not place:
             yield from JUNK
         whole = copy.deepcopy(example)
-        here = at(whole, place)
+        here = value_at(whole, place)
         if isinstance(here, dict):
             here["unknown"] = 1
             yield copy.deepcopy(whole)
             del here["unknown"]
         if place:
-            above, step = at(whole, place[:-1]), place[-1]
+            above, step = value_at(whole, place[:-1]), place[-1]
             for value in (*JUNK, f"{here}\n", [here], [here] * 65):
                 above[step] = value
                 yield whole

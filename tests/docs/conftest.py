@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.built import SITE, build
-from tests.once import once
+from tests.made_once import once
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from identity_commands.local_server import LocalServer
 from openapi import clients
 from tests.client.conftest import node_tools  # noqa: F401  (a fixture)
 from tests.docs.blocks import ForkedCommands, fits, run, steps
-from tests.once import once
+from tests.made_once import once
 from tests.servers import local_server
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -161,5 +161,5 @@ def test_a_block_that_cannot_be_run_is_refused(text: str) -> None:
         ("abc", "a.c", False),
     ],
 )
-def test_what_is_left_out_may_be_anything(printed: str, expected: str, fit: bool) -> None:
+def test_omitted_output_matches_anything(printed: str, expected: str, fit: bool) -> None:
     assert fits(printed, expected) is fit

@@ -51,7 +51,7 @@ def pages() -> list[str]:
     return [name for name in listed.stdout.splitlines() if name not in HISTORY and (ROOT / name).is_file()]
 
 
-def test_what_pages_name_is_there() -> None:
+def test_commands_on_pages_exist() -> None:
     found = {(name, line) for name in pages() for line in named((ROOT / name).read_text(encoding="utf-8"))}
     assert len(found) > 150
     assert [

@@ -227,7 +227,7 @@ def _settings(folder: Path, url: str | None) -> Any:
     return load(environment=environment | database, overrides={"data_dir": folder})
 
 
-async def _opened(folder: Path, url: str | None, use: Callable[[httpx.AsyncClient, Any], Awaitable[Any]]) -> Any:
+async def _open_service(folder: Path, url: str | None, use: Callable[[httpx.AsyncClient, Any], Awaitable[Any]]) -> Any:
     async with open_installation(_settings(folder, url)) as installation:
         transport = httpx.ASGITransport(app=installation.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1", timeout=120) as client:
@@ -253,7 +253,7 @@ async def build(folder: Path, url: str | None) -> dict[str, Any]:
         world.other_key_id = (await one.made("/admin/api-keys", {"name": "other", "admin": True}))["record"]["id"]
         return vars(world) | {"count": await one.count()}
 
-    return dict(await _opened(folder, url, use))
+    return dict(await _open_service(folder, url, use))
 
 
 async def first(order: Mapping[str, Any], world: World) -> dict[str, Any]:
@@ -271,7 +271,7 @@ async def first(order: Mapping[str, Any], world: World) -> dict[str, Any]:
         sys.settrace(None)
         return {"status": answer.status_code, "body": answer.json(), "lines": trace.seen}
 
-    return dict(await _opened(Path(order["folder"]), order["url"], use))
+    return dict(await _open_service(Path(order["folder"]), order["url"], use))
 
 
 async def again(order: Mapping[str, Any], world: World) -> dict[str, Any]:
@@ -290,7 +290,7 @@ async def again(order: Mapping[str, Any], world: World) -> dict[str, Any]:
             "count": await one.count(),
         }
 
-    return dict(await _opened(Path(order["folder"]), order["url"], use))
+    return dict(await _open_service(Path(order["folder"]), order["url"], use))
 
 
 def forked(step: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:

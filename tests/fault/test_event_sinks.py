@@ -23,9 +23,9 @@ from identity_core.ports.activity import EventSink
 from identity_core.store import Store, documents, events
 from identity_core.store.events import SLOW_SECONDS, OpenSink
 from tests.attack.stranger import rounds
+from tests.did_use_cases import MovableClock
 from tests.events import open_store
 from tests.fault.killed_before_a_line import KilledBeforeALine
-from tests.rooms import MovableClock
 from tests.stored import new_stored_database, postgres_server
 from tests.unit.store.test_documents import version
 

@@ -68,7 +68,7 @@ def listed(running: Running, path: str, headers: dict[str, str] | None = None) -
     return list(answer.json["items"])
 
 
-def made(running: Running, path: str, body: Any) -> Any:
+def post_json(running: Running, path: str, body: Any) -> Any:
     answer = running.wire.call("POST", f"{PREFIX}/{path}", body, ADMIN)
     assert answer.status == 201, answer.body
     return answer.json
@@ -94,15 +94,17 @@ def requests(running: Running, name: str) -> dict[str, Request]:
     """Return a request of each kind, about things of their own; ``name`` is a part of their keys."""
     holders = {act: running.stranger.holder() for act in ACTS}
     bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
-    issuer = made(running, "dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})["did"]
+    issuer = post_json(running, "dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})[
+        "did"
+    ]
     running.wire.call(
         "POST",
         f"{PREFIX}/credential-schemas",
         {"id": SCHEMA, "attributes": [{"name": "age", "type": "integer"}]},
         ADMIN,
     )
-    owner = made(running, "admin/api-keys", {"name": f"owner {name}", "admin": True})
-    rotated = made(running, "admin/api-keys", {"name": f"rotated {name}", "admin": True})["record"]["id"]
+    owner = post_json(running, "admin/api-keys", {"name": f"owner {name}", "admin": True})
+    rotated = post_json(running, "admin/api-keys", {"name": f"rotated {name}", "admin": True})["record"]["id"]
     new_key, new_recovery = SigningKey.generate(), SigningKey.generate()
     until = printed(datetime.now(UTC) + timedelta(hours=12))
     recovery_key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": public(new_recovery)}

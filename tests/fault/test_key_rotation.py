@@ -72,7 +72,7 @@ def token_of(running: Running) -> Answer:
     return running.wire.call("POST", f"{PREFIX}/auth/token", body, {"X-API-Key": API_KEY}, fresh=True)
 
 
-def shown(running: Running, token: str) -> Answer:
+def list_dids(running: Running, token: str) -> Answer:
     return running.wire.call("GET", f"{PREFIX}/dids", None, {"Authorization": f"Bearer {token}"}, fresh=True)
 
 
@@ -94,7 +94,7 @@ def use_tokens(site: Site, stop: threading.Event, said: list[tuple[int, int]]) -
     while not stop.wait(PAUSE_SECONDS):
         fetched = token_of(here)
         text = fetched.json["access_token"] if fetched.status == 200 else "none"
-        said.append((fetched.status, shown(there, text).status))
+        said.append((fetched.status, list_dids(there, text).status))
         here, there = there, here
 
 
@@ -182,7 +182,7 @@ def test_key_of_tokens_is_replaced_everywhere(site: Site) -> None:
     assert done.number == 2
     for place in site.places * 4:
         eventually(lambda place=place: kids(place)[::2] == [second, first], "both keys are published")
-        assert shown(place, old).status == 200
+        assert list_dids(place, old).status == 200
     with used(site) as said:
         asyncio.run(replaced(site.settings, compromised=True))
     # A token that a process signed before it had heard of the theft is of the stolen key.
@@ -190,9 +190,9 @@ def test_key_of_tokens_is_replaced_everywhere(site: Site) -> None:
     assert {status for _, status in said[-4:]} == {200}
     for place in site.places * 4:
         # The first key was replaced in good order and lay beside the stolen one all the same.
-        assert shown(place, old).status == 401
+        assert list_dids(place, old).status == 401
         assert {first, second}.isdisjoint(kids(place))
-        assert shown(place, token(place)).status == 200
+        assert list_dids(place, token(place)).status == 200
 
 
 def test_key_of_log_is_replaced_everywhere(site: Site) -> None:

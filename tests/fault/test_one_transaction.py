@@ -93,7 +93,7 @@ def test_change_and_answer_are_one_transaction(running: Running, url: str) -> No
 
 
 @contextmanager
-def held(url: str, *statements: str) -> Iterator[None]:
+def hold_locks(url: str, *statements: str) -> Iterator[None]:
     """A transaction of another session holds these locks."""
     with psycopg.connect(url) as other:
         for statement in statements:
@@ -158,7 +158,7 @@ def test_answer_is_not_replayed_before_standby_confirms(running: Running, url: s
     answers: list[Answer] = []
     sender = threading.Thread(target=lambda: answers.append(timed_create(running)))
     with ExitStack() as stack:
-        with held(url, "LOCK TABLE audit_lines IN EXCLUSIVE MODE"):
+        with hold_locks(url, "LOCK TABLE audit_lines IN EXCLUSIVE MODE"):
             sender.start()
             service_process.eventually(lambda: row(url, WAITS_FOR_AUDIT)[0], "an append waits")
             stack.enter_context(absent_standby(url))
@@ -188,7 +188,7 @@ def test_locked_table_leaves_no_part_of_a_change(running: Running, url: str, loc
     before = row(url, COUNTS)
     answers: list[Answer] = []
     sender = threading.Thread(target=lambda: answers.append(create(running, "one-key")))
-    with held(url, lock):
+    with hold_locks(url, lock):
         sender.start()
         sender.join(120)
         assert row(url, COUNTS) == before
@@ -209,7 +209,7 @@ def test_killed_between_append_and_answer_leaves_nothing(running: Running, url: 
         with suppress(OSError):
             create(running, "one-key")
 
-    with held(url, "LOCK TABLE audit_lines IN EXCLUSIVE MODE"):
+    with hold_locks(url, "LOCK TABLE audit_lines IN EXCLUSIVE MODE"):
         sender = threading.Thread(target=send)
         sender.start()
         service_process.eventually(lambda: row(url, WAITS_FOR_AUDIT)[0], "an append waits")
@@ -233,7 +233,7 @@ def test_each_writer_lock_excludes_a_change(running: Running, url: str, table: s
     before = row(url, COUNTS)
     answers: list[Answer] = []
     sender = threading.Thread(target=lambda: answers.append(create(running, "one-key")))
-    with held(url, f"SELECT id FROM {table} WHERE id = 1 FOR UPDATE"):
+    with hold_locks(url, f"SELECT id FROM {table} WHERE id = 1 FOR UPDATE"):
         sender.start()
         sender.join(0.7)
         assert sender.is_alive()

@@ -24,7 +24,7 @@ from identity_core.plugin.load import PluginSource
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sockets import PluginError
 from identity_core.settings import SettingsError, load
-from tests import leaping
+from tests import fake_time_loop
 from tests.unit.plugin.parts import (
     DID,
     KEY,
@@ -210,7 +210,7 @@ def test_a_hang_ends_at_the_deadline_then_is_shut_off_and_shown(name: str, call:
         (row,) = [row for row in plugins.installed() if row.hook == port.hook]
         assert (row.state, row.reason) == ("shut off", f"{call}: gave no answer within {DEADLINE_SECONDS} s")
 
-    leaping.run(scenario())
+    fake_time_loop.run(scenario())
 
 
 @pytest.mark.parametrize("name", ["ledger", "key_store", "custodian"])

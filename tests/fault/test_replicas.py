@@ -60,7 +60,7 @@ def replicas(environment: dict[str, str], tmp_path_factory: pytest.TempPathFacto
         ]
 
 
-def at(replica: Running, hana: Holder) -> Holder:
+def at_replica(replica: Running, hana: Holder) -> Holder:
     """The same holder, at another replica."""
     return replace(hana, wire=replica.wire)
 
@@ -84,10 +84,10 @@ def test_mixed_writers_leave_no_fork_and_no_gap(replicas: list[Running]) -> None
         for turn in range(CHANGES):
             replica = replicas[(name + turn) % 2]
             act, body = ("rotate", rotation(own.key_id)) if turn == CHANGES - 1 else ("update", service(f"s{turn}"))
-            answer = at(replica, own).act(act, body)
+            answer = at_replica(replica, own).act(act, body)
             assert answer.status == 200, answer.body
             changed[own.did] = answer.json.get("versionId", CHANGES + 1)
-            answer = at(replica, shared).act("update", service(f"s{name}-{turn}"))
+            answer = at_replica(replica, shared).act("update", service(f"s{name}-{turn}"))
             assert answer.status in (200, 503), answer.body
             through += answer.status == 200
         return through
@@ -114,7 +114,7 @@ def test_a_challenge_of_one_replica_is_spent_at_all(replicas: list[Running]) -> 
 def _spend(hana: Holder, body: dict[str, Any], where: Sequence[Running]) -> list[int]:
     """One authorization, sent to all of them at once."""
     authorization = header(hana.did, hana.key.sign(hana.challenge("update", body_hash(body)).encode()).signature)
-    calls = [partial(at(replica, hana).send, "update", body, authorization) for replica in where]
+    calls = [partial(at_replica(replica, hana).send, "update", body, authorization) for replica in where]
     answers: list[Answer] = at_once(hana.wire, calls)
     return [answer.status for answer in answers]
 

@@ -28,7 +28,7 @@ from identity_core.plugin.load import PluginSource
 from identity_core.plugin.sockets import PluginError
 from identity_core.settings import load
 from plugins.isolation.tests.crew import STATEMENT, context, crew, until
-from tests import leaping
+from tests import fake_time_loop
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.fault import service_process
 from tests.fault.service_process import Running, eventually
@@ -127,7 +127,7 @@ def test_a_hang_ends_at_the_deadline(port: str) -> None:
         await the_others_work(plugins, plain)
 
     assert promised("hangs", port) == "504"
-    leaping.run(scenario())
+    fake_time_loop.run(scenario())
 
 
 def test_a_prover_that_hangs_is_replaced() -> None:

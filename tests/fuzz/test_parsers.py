@@ -148,7 +148,7 @@ def test_slow_parser_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_what_once_failed_and_what_is_valid(name: str) -> None:
+def test_earlier_failures_and_valid_inputs(name: str) -> None:
     parser = PARSERS[name]
     kept = sorted((SEEDS / name).glob("*")) if (SEEDS / name).is_dir() else []
     for data in (*parser.seeds, *(path.read_bytes() for path in kept), b""):

@@ -183,7 +183,7 @@ FUZZED = settings(
 CUTS = st.lists(st.integers(0, 1 << 20), max_size=6)
 
 
-def told(message: Message) -> tuple[str, Sequence[tuple[bytes, bytes]], bytes | None]:
+def common_answer(message: Message) -> tuple[str, Sequence[tuple[bytes, bytes]], bytes | None]:
     """Return what a request and its expectation have in common. ``Upgrade`` stays where the head has no offer, and the parser leaves
     whitespace behind a value."""
     fields = [(name, value.rstrip(b" \t")) for name, value in message.fields if name != b"upgrade"]
@@ -205,7 +205,7 @@ def test_offers_do_not_change_what_valid_requests_are_read() -> None:
         wire = b"".join(each.wire for each in sent)
         for pieces in ([wire], split(wire, cuts)):
             found, answers = asyncio.run(read(pieces))
-            assert list(map(told, found)) == list(map(told, wanted)), pieces
+            assert list(map(common_answer, found)) == list(map(common_answer, wanted)), pieces
             assert [each.target for each in found] == [path_of(each.target) for each in wanted], pieces
             assert answers == [200] * len(wanted), pieces
 

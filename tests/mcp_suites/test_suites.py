@@ -28,8 +28,8 @@ from identity_mcp.tools import TOOLS
 from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
 from tests.attack.stranger import GENEROUS, Stranger, Wire
+from tests.made_once import once
 from tests.mcp_client import REVISION, token_of
-from tests.once import once
 from tests.ports import free_port
 from tests.servers import local_server
 

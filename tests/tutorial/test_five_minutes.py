@@ -151,7 +151,7 @@ def test_the_proof_is_seen_in_the_browser(
         record_property(what, f"{seconds:.1f} s")  # conftest.py prints them
 
 
-def test_what_the_page_takes_back_is_taken_back(typed: Newcomer) -> None:
+def test_page_revokes_the_delegation(typed: Newcomer) -> None:
     page = [Step(0, f". ./{VARIABLES} 2> {VARIABLES}.txt; true", ""), *steps("".join(PAGE.partition(TAKEN_BACK)[1:]))]
     assert run(page, typed.folder, typed.environment) == []
 

@@ -60,7 +60,7 @@ def test_a_narrower_delegation_takes_the_place_of_the_wider(site: Site, opened: 
     assert not page.eval_on_selector("form.narrow [name=uses]", "(field) => field.validity.valid")
 
 
-def test_where_the_old_one_cannot_be_revoked_the_page_says_so(site: Site, opened: Open) -> None:
+def test_page_says_if_old_key_cannot_be_revoked(site: Site, opened: Open) -> None:
     page, _ = opened()
     sign_in(page, site, "olga", keep=True)
     give_delegation(page, site, "wide")

@@ -173,7 +173,7 @@ def test_the_state_before_runs_its_benchmarks_with_its_python(
     assert len(load(kept).before) == 1
 
 
-def test_what_lies_over_a_floor_is_the_rest() -> None:
+def test_value_above_last_bucket_is_the_rest() -> None:
     promise = Promise("p", "scale", Place("a", "cpu_us"), "µs", 65, over=Place("socket", "cpu_us"))
     both = run_of(Figure("a", {"cpu_us": 80.0}), Figure("socket", {"cpu_us": 14.0}))
     assert measured(Report(FACTS, (both,)), promise) == 66

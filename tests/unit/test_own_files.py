@@ -31,7 +31,7 @@ HOSTILE = '[custodian]\nbackend = "pkcs11"\n[plugins.pkcs11]\nmodule = "/tmp/evi
 as_root = pytest.mark.skipif(not IS_ROOT, reason="only root can give files to another user")
 
 
-def given(path: Path, owner: int = OTHER) -> Path:
+def file_of_owner(path: Path, owner: int = OTHER) -> Path:
     os.chown(path, owner, owner)
     return path
 
@@ -53,7 +53,7 @@ def refusal() -> str:
 @as_root
 @pytest.mark.parametrize("words", ["doctor", "plugins check", "config show", "fsck", "serve --port 0"])
 def test_settings_of_another_user_choose_no_module(identity: Commands, here: Path, words: str) -> None:
-    given(written(here, HOSTILE))
+    file_of_owner(written(here, HOSTILE))
     lines = identity.refused(*words.split(), status=2)
     assert "belongs to user 65533" in lines[0]
     assert str(here / "identity.toml") in lines[1].replace(" identity.toml", f" {here}/identity.toml")
@@ -62,14 +62,14 @@ def test_settings_of_another_user_choose_no_module(identity: Commands, here: Pat
 @as_root
 def test_a_file_of_root_in_a_folder_of_another_user_is_refused(here: Path) -> None:
     written(here)
-    given(here)
+    file_of_owner(here)
     assert f"belongs to user {OTHER}. {here}" in refusal()
 
 
 @as_root
 def test_a_link_to_a_file_of_another_user_is_refused(here: Path) -> None:
     (here / "below").mkdir()
-    target = given(written(here / "below"))
+    target = file_of_owner(written(here / "below"))
     (here / "identity.toml").symlink_to(target)
     assert "belongs to user" in refusal()
 
@@ -103,10 +103,10 @@ def test_a_group_with_others_in_it_can_write(here: Path) -> None:
 @as_root
 def test_root_uses_what_it_was_told_to_use(here: Path) -> None:
     """root administers a service of another user: `--config`, `data_dir` and key files name its files."""
-    path = given(written(here, f'data_dir = "{here}/data"\n'))
+    path = file_of_owner(written(here, f'data_dir = "{here}/data"\n'))
     given_folder = here / "data"
     given_folder.mkdir(mode=0o700)
-    given(given_folder)
+    file_of_owner(given_folder)
     assert load(file=path, environment={}).data_dir == given_folder
     path.chmod(0o666)
     with pytest.raises(SettingsError, match="other users can write it"):
@@ -116,7 +116,7 @@ def test_root_uses_what_it_was_told_to_use(here: Path) -> None:
 @as_root
 def test_data_directory_of_another_user_is_refused(identity: Commands, here: Path) -> None:
     (here / "identity-data").mkdir(mode=0o700)
-    given(here / "identity-data")
+    file_of_owner(here / "identity-data")
     for words in ("doctor", "serve --port 0", "fsck"):
         assert "data directory is not used: it belongs to user 65533" in identity.refused(*words.split(), status=2)[0]
 
@@ -127,7 +127,7 @@ def test_a_link_of_another_user_is_no_data_directory(identity: Commands, here: P
     (here / "theirs").mkdir(mode=0o700)
     (here / "mine").mkdir(mode=0o700)
     (here / "theirs" / "identity-data").symlink_to(here / "mine")
-    given(here / "theirs")
+    file_of_owner(here / "theirs")
     os.chdir(here / "theirs")
     said = identity.refused("doctor", status=2)[0]
     assert "data directory is not used: it belongs to user 65533" in said
@@ -138,7 +138,7 @@ def test_a_data_directory_of_another_user_is_not_served(identity: Commands, here
     """The service started with a warning about the mode, and left files of root among those of its user."""
     folder = here / "theirs"
     folder.mkdir(mode=0o700)
-    given(folder)
+    file_of_owner(folder)
     lines = identity.refused("serve", "--port", "0", "--data-dir", folder)
     assert "belongs to user 65533" in lines[0]
     assert "serve as the user" in lines[2]
@@ -211,7 +211,7 @@ def test_a_key_file_of_another_user_is_refused(
     key = here / "key"
     key.write_text("")
     key.chmod(0o600)
-    given(key)
+    file_of_owner(key)
     monkeypatch.setattr(os, "geteuid", lambda: OTHER - 1)
     with pytest.raises((ValueError, NotSetUp, SettingsError, SystemExit)) as refused:
         read(key)

@@ -91,7 +91,7 @@ def prover_of(server: int) -> int:
         time.sleep(0.02)
 
 
-def seen(process: int) -> tuple[object, ...]:
+def process_limits(process: int) -> tuple[object, ...]:
     """What a process may do, and what it holds."""
     folder = Path(f"/proc/{process}")
     streams = [os.readlink(folder / "fd" / str(number)) for number in (0, 1)]
@@ -109,7 +109,7 @@ def test_a_prover_has_what_one_has_that_is_started(tmp_path: Path) -> None:
             prover = prover_of(running.process.pid)
             command = Path(f"/proc/{prover}/cmdline").read_bytes()
             assert (b"identity-prover" in command) == (before == STARTED)
-            found.append(seen(prover))
+            found.append(process_limits(prover))
             os.killpg(running.process.pid, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
                 looking = select.poll()

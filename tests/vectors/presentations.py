@@ -167,7 +167,7 @@ def expecting(name: str, **expected: Any) -> Callable[[], Case]:
     return lambda: (one := ACCEPTED[name]()) and replace(one, expected=one.expected | expected)
 
 
-def at(name: str, **later: float) -> Callable[[], Case]:
+def vector_at_another_time(name: str, **later: float) -> Callable[[], Case]:
     """The accepted vector at another time."""
     return lambda: (one := ACCEPTED[name]()) and replace(one, now=one.now + timedelta(**later))
 
@@ -191,7 +191,7 @@ def flipped(text: str, place: int) -> str:
     return text[:place] + ("B" if text[place] == "A" else "A") + text[place + 1 :]
 
 
-def put(*path: Any, to: Any) -> Callable[[Any], None]:
+def change_text(*path: Any, to: Any) -> Callable[[Any], None]:
     def change(value: Any) -> None:
         for member in path[:-1]:
             value = value[member]
@@ -250,57 +250,65 @@ REFUSED: dict[str, Callable[[], Case]] = {
     "no holder was asked for": asking("plain, valid", holder=NONE),
     "no alternatives were asked for": asking("either of two intervals", either=()),
     "nothing that is the same was asked for": asking("same of two credentials", same=()),
-    "expired": at("consent", minutes=4),
-    "not yet issued": at("consent", seconds=-91),
-    "the consent has ended": at("until midnight", hours=3),
+    "expired": vector_at_another_time("consent", minutes=4),
+    "not yet issued": vector_at_another_time("consent", seconds=-91),
+    "the consent has ended": vector_at_another_time("until midnight", hours=3),
     "the list is of an epoch before": expecting("just after midnight", status_max_age=0),
     "padding": text_of("plain, valid", lambda text: text + "="),
     "a line's end": text_of("plain, valid", lambda text: text + "\n"),
     "cut off": text_of("plain, valid", lambda text: text[:-4]),
     "another alphabet": text_of("plain, valid", lambda text: "+" + text[1:]),
     "an empty text": text_of("plain, valid", lambda text: ""),
-    "another suite": changed("plain, valid", put("suite", to="identity-bbs-predicates-1")),
-    "version 1": changed("plain, valid", put("version", to=1)),
-    "version as a text": changed("plain, valid", put("version", to="2")),
+    "another suite": changed("plain, valid", change_text("suite", to="identity-bbs-predicates-1")),
+    "version 1": changed("plain, valid", change_text("version", to=1)),
+    "version as a text": changed("plain, valid", change_text("version", to="2")),
     "one member more": changed("plain, valid", lambda value: value.update(more=None)),
     "one member less": changed("plain, valid", lambda value: value.pop("sets")),
     "another question in the envelope": changed(
-        "consent", put("question", "credentials", 0, "predicates", 0, "value", to="2000-01-01")
+        "consent", change_text("question", "credentials", 0, "predicates", 0, "value", to="2000-01-01")
     ),
-    "another audience in the envelope": changed("consent", put("context", "audience", to="https://bank.example")),
-    "another expiry in the envelope": changed("consent", put("context", "expiresAt", to=lambda time: time + 1)),
-    "another proof id": changed("consent", put("context", "proofId", to="proof-2")),
-    "an unprintable proof id": changed("consent", put("context", "proofId", to="proof\u0007")),
-    "a proof id that Unicode 14.0 does not assign": changed("consent", put("context", "proofId", to="\U0001fa77")),
-    "another day": changed("plain, valid", put("day", to=lambda day: day - 1)),
-    "no day": changed("plain, valid", put("day", to=None)),
-    "a bit of the lead": changed("plain, valid", put("parts", 0, "proof", to=lambda text: flipped(text, 300))),
-    "a bit of a further part": changed("two credentials", put("parts", 1, "proof", to=lambda text: flipped(text, 300))),
+    "another audience in the envelope": changed(
+        "consent", change_text("context", "audience", to="https://bank.example")
+    ),
+    "another expiry in the envelope": changed("consent", change_text("context", "expiresAt", to=lambda time: time + 1)),
+    "another proof id": changed("consent", change_text("context", "proofId", to="proof-2")),
+    "an unprintable proof id": changed("consent", change_text("context", "proofId", to="proof\u0007")),
+    "a proof id that Unicode 14.0 does not assign": changed(
+        "consent", change_text("context", "proofId", to="\U0001fa77")
+    ),
+    "another day": changed("plain, valid", change_text("day", to=lambda day: day - 1)),
+    "no day": changed("plain, valid", change_text("day", to=None)),
+    "a bit of the lead": changed("plain, valid", change_text("parts", 0, "proof", to=lambda text: flipped(text, 300))),
+    "a bit of a further part": changed(
+        "two credentials", change_text("parts", 1, "proof", to=lambda text: flipped(text, 300))
+    ),
     "a bit of a list's part": changed(
-        "consent, not revoked", put("status", 0, "proof", to=lambda text: flipped(text, 300))
+        "consent, not revoked", change_text("status", 0, "proof", to=lambda text: flipped(text, 300))
     ),
-    "a bit of the argument": changed("integer gte, lte", put("argument", to=lambda text: flipped(text, 400))),
+    "a bit of the argument": changed("integer gte, lte", change_text("argument", to=lambda text: flipped(text, 400))),
     "a bit of a set's argument": changed(
-        "string set of 5", put("sets", 0, to=lambda text: flipped(text, len(text) // 2))
+        "string set of 5", change_text("sets", 0, to=lambda text: flipped(text, len(text) // 2))
     ),
-    "a bit of the consent": changed("consent", put("consent", "value", to=lambda text: flipped(text, 100))),
-    "a bit of the pseudonym": changed("pseudonym, plain", put("pseudonym", to=lambda text: flipped(text, 20))),
-    "a bit of the agent's signature": changed("agent", put("agent", "signature", to=lambda text: flipped(text, 20))),
-    "no signature of the agent": changed("agent", put("agent", "signature", to=None)),
-    "another disclosed message": changed("string eq", put("disclosed", 0, 2, to="AURF")),
-    "nothing disclosed": changed("string eq", put("disclosed", to=[])),
-    "too short a part": changed("plain, valid", put("parts", 0, "proof", to=lambda text: text[:-4])),
-    "no argument": changed("integer gte, lte", put("argument", to="")),
-    "one set's argument less": changed("string set of 5", put("sets", to=[])),
+    "a bit of the consent": changed("consent", change_text("consent", "value", to=lambda text: flipped(text, 100))),
+    "a bit of the pseudonym": changed("pseudonym, plain", change_text("pseudonym", to=lambda text: flipped(text, 20))),
+    "a bit of the agent's signature": changed(
+        "agent", change_text("agent", "signature", to=lambda text: flipped(text, 20))
+    ),
+    "no signature of the agent": changed("agent", change_text("agent", "signature", to=None)),
+    "another disclosed message": changed("string eq", change_text("disclosed", 0, 2, to="AURF")),
+    "nothing disclosed": changed("string eq", change_text("disclosed", to=[])),
+    "too short a part": changed("plain, valid", change_text("parts", 0, "proof", to=lambda text: text[:-4])),
+    "no argument": changed("integer gte, lte", change_text("argument", to="")),
+    "one set's argument less": changed("string set of 5", change_text("sets", to=[])),
     "a header of another issuer": spliced("consent", "four credentials of two issuers", "parts"),
     "a consent of another proof": spliced("consent", "custodian", "consent"),
     "an argument of another proof": spliced("integer gte, lte", "decimal gte", "argument"),
     "parts in another order": changed("two credentials", lambda value: value["parts"].reverse()),
     "the point at infinity": changed(
-        "plain, valid", put("parts", 0, "proof", to=lambda text: "wA" + "A" * 62 + text[64:])
+        "plain, valid", change_text("parts", 0, "proof", to=lambda text: "wA" + "A" * 62 + text[64:])
     ),
     "not null in the lowest slot of a class": lambda: in_lowest_slot("same, listed against the slots"),
-    "times after the year 9999": changed("plain, valid", put("context", "expiresAt", to=253_402_300_800)),
+    "times after the year 9999": changed("plain, valid", change_text("context", "expiresAt", to=253_402_300_800)),
 }
 
 

@@ -10,7 +10,7 @@ from tests.vectors import files
 
 
 @pytest.mark.parametrize(("named", "end"), [("/somewhere", pytest.fail.Exception), (None, pytest.skip.Exception)])
-def test_what_is_absent(
+def test_absent_file_is_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: str | None, end: type[BaseException]
 ) -> None:
     monkeypatch.setattr(files, "ROOT", tmp_path)

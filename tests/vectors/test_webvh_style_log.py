@@ -101,7 +101,7 @@ def test_another_signer(entries: list[dict]) -> None:
         (lambda item: item["parameters"].update(deactivated="yes"), "deactivated"),
     ],
 )
-def test_what_a_stolen_key_may_not_write(entries: list[dict], change, reason: str) -> None:
+def test_stolen_key_cannot_write(entries: list[dict], change, reason: str) -> None:
     """Hash and signature fit; the rules do not."""
     change(entries[1])
     with pytest.raises(LogInvalid, match=reason):

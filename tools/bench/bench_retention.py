@@ -250,7 +250,7 @@ async def invoked(store: Store, until: float, each: int) -> None:
         await asyncio.sleep(PROBE_SECONDS)
 
 
-def told(what: str, waits: Sequence[float]) -> float:
+def print_waits(what: str, waits: Sequence[float]) -> float:
     """One line; the longest in milliseconds."""
     p99, longest = waits[int(len(waits) * 0.99)] * 1e3, waits[-1] * 1e3
     print(
@@ -272,7 +272,7 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     await seed_audit_log(store, each)
     print(f"{where}: {each} rows of each of {len(TABLES) + 1} tables in {time.monotonic() - began:.0f} s, {load()}")
     probe, cpu = Probe(store), dict[str, float]()
-    told(f"{where}, no sweep", await probe.during(asyncio.sleep(idle_seconds)))
+    print_waits(f"{where}, no sweep", await probe.during(asyncio.sleep(idle_seconds)))
     until = time.monotonic() + seconds
     expired = ForgetExpired(
         challenges=store.spent_challenges,
@@ -296,9 +296,9 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     longest: list[float] = []
     for sweep in sweeps:
         waits = await probe.during(repeated(sweep, until, cpu))
-        longest.append(told(f"{where}, {type(sweep).__name__}", waits))
+        longest.append(print_waits(f"{where}, {type(sweep).__name__}", waits))
         until = time.monotonic() + seconds
-    longest.append(told(f"{where}, invocations", await probe.during(invoked(store, until, each))))
+    longest.append(print_waits(f"{where}, invocations", await probe.during(invoked(store, until, each))))
     verdict = "ok" if max(longest) <= PROMISED_MS else "MISSED"
     print(f"{verdict:<6} {where}: the longest wait was {max(longest):.1f} ms (<= {PROMISED_MS:g} ms), {load()}")
     for name, most in cpu.items():

@@ -168,7 +168,7 @@ async def measured(flood: Flood, ask: Callable[[], object]) -> list[float]:
         await flooding
 
 
-def told(name: str, taken: list[float], flood: Flood, failed: int = 0) -> None:
+def print_calls(name: str, taken: list[float], flood: Flood, failed: int = 0) -> None:
     cut = sorted(taken)
     p99 = cut[int(0.99 * (len(cut) - 1))]
     print(
@@ -185,7 +185,7 @@ def flooded() -> None:
             target = (asks.base_url.host, asks.base_url.port or 80)
             flood = Flood(target, jwts, [f"127.0.0.{n + 2}" for n in range(addresses)], 16, pause=0.1)
             taken = asyncio.run(measured(flood, lambda: asks.get("/health")))
-            told(f"/health beside {addresses} addresses with SD-JWTs", taken, flood)
+            print_calls(f"/health beside {addresses} addresses with SD-JWTs", taken, flood)
     for connections in (0, 100):
         with local_server(environment={"IDENTITY_PLUGINS_DEADLINE_SECONDS": "5"}) as server:
             keyed = {"X-API-Key": server.api_key}
@@ -200,7 +200,7 @@ def flooded() -> None:
                 flood = Flood(target, bbs, ["127.0.0.2"] if connections else [], connections, pause=0.1)
                 taken = asyncio.run(measured(flood, verify))
                 good = statuses["200 True"]
-                told(f"a known caller beside {connections} connections", taken, flood, statuses.total() - good)
+                print_calls(f"a known caller beside {connections} connections", taken, flood, statuses.total() - good)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def milliseconds(work: Callable[[], object]) -> float:
     return 1000 * (time.process_time() - begun)
 
 
-def made(gaps: int, secret: bytes, public: bytes) -> tuple[Manifest, list[bytes]]:
+def signed_list(gaps: int, secret: bytes, public: bytes) -> tuple[Manifest, list[bytes]]:
     """A list with that many gaps, signed."""
     source = secrets.SystemRandom()
     ends = status_gaps.chain(source.sample(range(1, LAST_END), gaps - 1))
@@ -63,10 +63,10 @@ async def fetched(url: str, public: bytes) -> None:
 def main() -> None:
     secret = keys.generate_secret(secrets.token_bytes(32))
     public = keys.public_key(secret)
-    made(2, secret, public)
-    times = [milliseconds(lambda: made(1_000, secret, public)) for _ in range(11)]
+    signed_list(2, secret, public)
+    times = [milliseconds(lambda: signed_list(1_000, secret, public)) for _ in range(11)]
     print(f"1,000 gaps made: {statistics.median(times):.0f} ms (target 200)")
-    manifest, shards = made(5_000, secret, public)
+    manifest, shards = signed_list(5_000, secret, public)
     largest = max(map(len, shards))
     print(f"5,000 gaps: {len(shards)} shards, {largest} bytes the largest, manifest {len(manifest.encoded)} bytes")
     data = manifest.encoded

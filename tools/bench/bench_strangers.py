@@ -64,7 +64,9 @@ def timed(parties: Parties, token: str, bodies: Sequence[str]) -> tuple[list[flo
     return times, refused
 
 
-async def beside(flood: Flood, parties: Parties, token: str, bodies: Sequence[str]) -> tuple[list[float], int]:
+async def timed_beside_flood(
+    flood: Flood, parties: Parties, token: str, bodies: Sequence[str]
+) -> tuple[list[float], int]:
     """``timed`` once the flood is up."""
     done = asyncio.Event()
     flooding = asyncio.create_task(flood.run(done))
@@ -104,7 +106,7 @@ def main() -> None:
                 bodies = [parties.body() for _ in range(options.proofs)]
                 addresses = [f"127.0.0.{number}" for number in range(2, 2 + count)]
                 flood = Flood(target, requests, addresses, options.connections)
-                times, refused = asyncio.run(beside(flood, parties, token, bodies))
+                times, refused = asyncio.run(timed_beside_flood(flood, parties, token, bodies))
                 show("idle" if count == 0 else f"{count} address(es)", times, refused, flood.answers)
                 # The bucket of the honest address fills again.
                 time.sleep(2)

@@ -29,7 +29,7 @@ from identity_tlog.note import Checkpoint
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans, span_hash, verify_inclusion
 from identity_tlog.tiles import Tile, bundled, levels_of, needed, node_from, tiles_of
 from identity_tlog.tree import leaf_hash
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 from tests.transparency import LoggedLedger, LogKey
 
 ENTRY = os.urandom(350).hex().encode()

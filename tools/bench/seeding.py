@@ -55,7 +55,7 @@ async def _store(ledger: SqlLedger, store: Store, lines: list[Line]) -> None:
     )
 
 
-async def _opened(folder: Path, seed: bytes, url: str | None = None) -> tuple[SqlLedger, Store, bytes]:
+async def _open_installation(folder: Path, seed: bytes, url: str | None = None) -> tuple[SqlLedger, Store, bytes]:
     """Ledger and store of a new installation whose log key has this seed, and what the tags of its rows follow from."""
     clock = SystemClock()
     quiet = logging.getLogger("bench")
@@ -73,7 +73,7 @@ async def _opened(folder: Path, seed: bytes, url: str | None = None) -> tuple[Sq
 async def fill_here(folder: Path, count: int, versions: int, *, url: str | None = None) -> None:
     """Seeds the empty directory ``folder``, or the database at ``url``, with a few DIDs, in this process."""
     seed = os.urandom(32)
-    ledger, store, _ = await _opened(folder, seed, url)
+    ledger, store, _ = await _open_installation(folder, seed, url)
     try:
         await _store(ledger, store, lines_of(0, count, versions, seed, SystemClock().now()))
     finally:
@@ -81,7 +81,7 @@ async def fill_here(folder: Path, count: int, versions: int, *, url: str | None 
         await ledger.close()
 
 
-def _made(make: Callable[..., T], count: int, versions: int, *known: object) -> Iterator[Future[T]]:
+def _make_in_processes(make: Callable[..., T], count: int, versions: int, *known: object) -> Iterator[Future[T]]:
     """What ``make`` gives for each batch of DIDs, in order, made in other processes: a few batches ahead and no more, or they
     would fill the memory."""
     step, cores = max(1, AT_ONCE // versions), os.cpu_count() or 1
@@ -94,7 +94,7 @@ def _made(make: Callable[..., T], count: int, versions: int, *known: object) -> 
         yield from coming
 
 
-def _told(done: int, size: int, count: int) -> None:
+def _print_progress(done: int, size: int, count: int) -> None:
     """Says how far it is, ten times in all."""
     if done * 10 // count > (done - size) * 10 // count:
         print(f"seeded {done} of {count}", file=sys.stderr)
@@ -102,14 +102,14 @@ def _told(done: int, size: int, count: int) -> None:
 
 async def _fill(folder: Path, count: int, versions: int) -> list[str]:
     clock, seed = SystemClock(), os.urandom(32)
-    ledger, store, _ = await _opened(folder, seed)
+    ledger, store, _ = await _open_installation(folder, seed)
     dids: list[str] = []
     try:
-        for lines in _made(lines_of, count, versions, seed, clock.now()):
+        for lines in _make_in_processes(lines_of, count, versions, seed, clock.now()):
             batch = await asyncio.wrap_future(lines)
             await _store(ledger, store, batch)
             dids += [line.did for line in batch if line.version == 1]
-            _told(len(dids), len(batch) // versions, count)
+            _print_progress(len(dids), len(batch) // versions, count)
     finally:
         await store.close()
         await ledger.close()
@@ -118,7 +118,7 @@ async def _fill(folder: Path, count: int, versions: int) -> list[str]:
 
 async def _prepared(folder: Path, seed: bytes, url: str) -> bytes:
     """Makes the tables at ``url``, and returns what the tags of the index follow from."""
-    ledger, store, secret = await _opened(folder, seed, url)
+    ledger, store, secret = await _open_installation(folder, seed, url)
     await store.close()
     await ledger.close()
     return secret
@@ -129,11 +129,11 @@ def _copied(folder: Path, count: int, versions: int, url: str) -> list[str]:
     secret = uvloop.run(_prepared(folder, seed, url))
     dids: list[str] = []
     with Copying(url) as copying:
-        for made in _made(batch_of, count, versions, seed, now, secret):
+        for made in _make_in_processes(batch_of, count, versions, seed, now, secret):
             batch = made.result()
             copying.add(batch)
             dids += batch.dids
-            _told(len(dids), len(batch.dids), count)
+            _print_progress(len(dids), len(batch.dids), count)
     return dids
 
 

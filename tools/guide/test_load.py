@@ -79,7 +79,7 @@ def test_all_is_there(replica: tuple[type[Replica], str], tmp_path: Path) -> Non
     assert "all at 1 replicas; answered otherwise before: nothing" in done.stdout
 
 
-def test_what_is_lost_is_told(replica: tuple[type[Replica], str], tmp_path: Path) -> None:
+def test_lost_entry_is_reported(replica: tuple[type[Replica], str], tmp_path: Path) -> None:
     # A replica that shows less than it has acknowledged.
     handler = replica[0]
     kept = handler.created
@@ -92,13 +92,13 @@ def test_what_is_lost_is_told(replica: tuple[type[Replica], str], tmp_path: Path
     assert "has lost 1 of " in done.stderr
 
 
-def test_what_is_done_twice_is_told(replica: tuple[type[Replica], str], tmp_path: Path) -> None:
+def test_duplicate_entry_is_reported(replica: tuple[type[Replica], str], tmp_path: Path) -> None:
     done = loaded(replica[1], tmp_path, lambda: replica[0].created.update(more="did:ids:more"))
     assert done.returncode == 1
     assert "has 1 without acknowledgement" in done.stderr
 
 
-def test_what_is_refused_for_good_is_told(replica: tuple[type[Replica], str], tmp_path: Path) -> None:
+def test_final_refusal_is_reported(replica: tuple[type[Replica], str], tmp_path: Path) -> None:
     replica[0].status = 403
     done = loaded(replica[1], tmp_path, lambda: None)
     assert done.returncode == 1

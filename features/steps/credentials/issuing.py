@@ -209,7 +209,7 @@ def is_unbound(world: World) -> None:
 
 
 @then("the credential says what was asked for")
-def says(world: World) -> None:
+def check_issued_credential(world: World) -> None:
     record = body_of(world.answer)
     shown = record["credential"]
     assert shown["credentialSubject"] == {"id": world.people["Hana"].did, **VALUES}

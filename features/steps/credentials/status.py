@@ -153,7 +153,7 @@ def copy_has_status(world: World, value: int) -> None:
 
 
 @then("it is told that the credential is not revoked")
-def told(world: World) -> None:
+def check_reported_status(world: World) -> None:
     done = world.notes["command"]
     assert done.returncode == 0, done.stderr
     assert "not revoked in epoch" in done.stdout

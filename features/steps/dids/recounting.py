@@ -85,7 +85,7 @@ def follows(world: World) -> None:
 
 
 @then(parsers.parse("the history tells {operations}"))
-def tells(world: World, operations: str) -> None:
+def check_history(world: World, operations: str) -> None:
     items = body_of(world.answer)["items"]
     assert [item["operation"] for item in items] == operations.split(", ")
     assert [item["versionId"] for item in items] == list(range(1, len(items) + 1))

@@ -19,22 +19,22 @@ export class LogInvalid extends Error {
   }
 }
 
-/** What a valid log proves. It proves nothing about newer entries that somebody may have kept back: remember `versionId`. */
+/** What a valid log proves. It does not show that no newer entries exist: remember `versionId`. */
 export interface VerifiedLog {
   did: string;
   versions: number;
   versionId: string;
   updated: string;
   deactivated: boolean;
-  /** Who may sign the next entry; in a log of the service, the status lists of its credentials too. */
+  /** The keys that may sign the next entry; in a log of the service, also the status lists of its credentials. */
   updateKeys: readonly string[];
   didDocument: components["schemas"]["DidDocument"];
-  /** How many changes the holder of the log key could have recorded with a signature for something else: their challenges name no purpose or
+  /** Number of changes without bound evidence, which the holder of the log key could have forged: their challenges name no purpose or
    * no body, or their entries show no body. `undefined` for did:webvh, whose entries hold no evidence. */
   unboundChanges: number | undefined;
 }
 
-/** An entry that was checked. `operation` is what a log of ours says has happened, `isAsked` whether a controller's signature asked for it. */
+/** A verified entry. `operation` is the change that a log of ours records, `isAsked` whether a controller's signature requested it. */
 export interface CheckedEntry {
   line: number;
   versionId: string;
@@ -43,15 +43,15 @@ export interface CheckedEntry {
   isAsked: boolean;
 }
 
-/** What a log is held to. What is not said is not asked. */
+/** The requirements of a log. An absent member requires nothing. */
 export interface LogCheck {
-  /** Whose log it must be. */
+  /** The DID to which the log must belong. */
   did?: string | undefined;
-  /** Refuses entries that are later. */
+  /** The time after which entries are refused. */
   now?: Date | undefined;
   /** The text of the did-witness.json of a log of did:webvh. */
   witnesses?: string | undefined;
-  /** Is told of each entry that holds, before witnesses are asked for. */
+  /** Called for each valid entry, before approvals of witnesses are checked. */
   onEntry?: ((entry: CheckedEntry) => void) | undefined;
 }
 
@@ -71,10 +71,10 @@ const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$
 const PROOF_MEMBERS = "created,cryptosuite,proofPurpose,proofValue,type,verificationMethod";
 
 /**
- * Checks the text of `getDidLog`: identity, order, integrity, who asked for each change, and that it makes this document of the one before;
+ * Verify the text of `getDidLog`: identity, order, integrity, the signature for each change, and that it leads from one document to the next;
  * or a log of did:webvh 1.0. Throws `LogInvalid`.
  *
- * What `identity did log verify` checks beyond it: that keys of other types than Ed25519 are points of their curves, and the signatures of
+ * `identity did log verify` also checks that keys of other types than Ed25519 are points of their curves, and the signatures of
  * proofs of possession of BBS keys.
  */
 export async function verifyLog(
@@ -111,7 +111,7 @@ function told({ versionId, body, parameters }: Entry, line: number): CheckedEntr
   return { line, versionId, versionTime: String(body.versionTime), operation: said, isAsked: authorization !== undefined };
 }
 
-/** What the first entry says of its method, if it says anything. */
+/** The method that the first entry names, if any. */
 function methodOf(line: string): string {
   try {
     return line.length > MOST_OF_WEBVH ? "" : String(record(record(JSON.parse(line)).parameters).method);
@@ -120,7 +120,7 @@ function methodOf(line: string): string {
   }
 }
 
-/** A DID of did:webvh may move, so whose log it is its last entry says. */
+/** A DID of did:webvh may move, so its last entry names the DID of the log. */
 async function checkWebvh(states: WebvhState[], expected: LogCheck): Promise<void> {
   const [last, did] = [states.length - 1, states.at(-1)?.did];
   try {
@@ -132,7 +132,7 @@ async function checkWebvh(states: WebvhState[], expected: LogCheck): Promise<voi
   }
 }
 
-/** What is to be thrown: what is no refusal of the log stays what it is. */
+/** The error to throw: an error that is no refusal of the log is unchanged. */
 function refused(error: unknown, index: number): unknown {
   return error instanceof Unmet ? new LogInvalid(error.message, index + 1, error.requirement) : error;
 }
@@ -170,14 +170,14 @@ async function next(before: State | undefined, line: string): Promise<State> {
 function readOurs(line: string): Entry {
   demand(utf8(line).length <= MOST_OCTETS, "the entry is too large");
   const value: unknown = JSON.parse(line);
-  // Whatever could be read in two ways, two members of one name or a number that does not fit, is written differently.
+  // Ambiguous text, such as two members of one name or a number out of range, differs from its canonical form.
   demand(canonicalize(value) === line, "the entry is not in canonical form");
   const entry = readEntry(value);
   demand(TIME.test(String(entry.body.versionTime)), "the versionTime has another form");
   return entry;
 }
 
-/** The one proof that an entry of ours has, with nothing in it that no signature of the entry would have. */
+/** The one proof of an entry of ours, without unknown members. */
 function theProof(proofs: Json[], body: Json): Json {
   const [proof = {}] = proofs;
   const { possession, ...others } = proof;
@@ -187,7 +187,7 @@ function theProof(proofs: Json[], body: Json): Json {
   return proof;
 }
 
-/** What no controller asked for hands the log on to no key that was not committed to before. */
+/** A change without a controller's signature must not pass the log to a key without an earlier commitment. */
 function checkKeys(before: State | undefined, after: LogKeys, change: Json): void {
   const operation = text(change.operation);
   if (before === undefined || !["keyExpired", "logKeyRotated", "logKeyRetired"].includes(operation)) return;
@@ -206,7 +206,7 @@ function checkKeys(before: State | undefined, after: LogKeys, change: Json): voi
   demand(isGone, "a key is retired after another has taken the log over from it");
 }
 
-/** The DID that a first entry says; its hash is the identifier. */
+/** The DID in a first entry; its hash is the identifier. */
 async function born(parameters: Json): Promise<string> {
   const [, prefix] = /^(did:[a-z0-9]+):1\.0$/.exec(String(parameters.method)) ?? [];
   if (prefix === undefined) throw new Unmet("method", "the log is of an unknown method");
@@ -215,7 +215,7 @@ async function born(parameters: Json): Promise<string> {
   return `${prefix}:${String(parameters.scid)}`;
 }
 
-/** Which keys may sign (did:webvh 1.0, "Authorized Keys" and "Pre-Rotation Key Hash Generation and Verification"). */
+/** The keys that may sign (did:webvh 1.0, "Authorized Keys" and "Pre-Rotation Key Hash Generation and Verification"). */
 async function keysOf(before: State | undefined, parameters: Json): Promise<LogKeys> {
   const rotates = before !== undefined && before.nextKeyHashes.length > 0;
   const says = "updateKeys" in parameters || "nextKeyHashes" in parameters;
@@ -229,7 +229,7 @@ async function keysOf(before: State | undefined, parameters: Json): Promise<LogK
   const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys, MOST_KEYS), "nextKeyHashes" in parameters ? texts(parameters.nextKeyHashes, MOST_KEYS) : []];
   demand(updateKeys.length > 0 && updateKeys.every(isPublicKey), "the entry names no key, or what is none of Ed25519");
   demand(nextKeyHashes.every((hash) => new RegExp(`^${HASH}$`).test(hash)), "nextKeyHashes has what is no hash");
-  // Whoever holds the key of today alone must not be able to hand the log on.
+  // The holder of the present key alone must not be able to pass the log on.
   const goesOn = nextKeyHashes.length > 0 || (before === undefined && !("nextKeyHashes" in parameters));
   demand(goesOn === (before === undefined || !ends), "a log that pre-rotates does so until its end");
   const committed = before?.nextKeyHashes ?? [];

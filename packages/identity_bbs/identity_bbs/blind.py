@@ -174,7 +174,8 @@ def verify_blind(
     commitment_point: bytes,
     signature: Signature,
 ) -> None:
-    """Needs K (48 bytes) and neither s nor b. Raises ``BbsSignatureInvalid``, ``InvalidPoint``, ``InvalidBlsKey``."""
+    """Verify the signature with the commitment point K (48 bytes), without the secret and the blind. Raises
+    ``BbsSignatureInvalid``, ``InvalidPoint``, ``InvalidBlsKey``."""
     b, _ = _signed_point(suite, public_key, header, known, suite.curve.octets_to_g1(commitment_point))
     core.verify_point(suite, octets_to_public_key(suite, public_key), signature, b)
 

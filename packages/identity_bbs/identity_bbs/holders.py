@@ -98,7 +98,9 @@ def generation_of(name: str) -> int:
 
 
 def root_of(name: str) -> int:
-    """Return the number of the keeper's key that a name states that the secret follows from. Raises ``NameRefused``."""
+    """Return the number of the keeper's key from which the secret with this name is derived; 1 if the name has no number.
+    Raises ``NameRefused``: for a malformed number.
+    """
     number = name.partition("@")[2] or str(FIRST)
     if len(number) > _DIGITS or not (number.isascii() and number.isdecimal()) or number.startswith("0"):
         raise NameRefused("The name of a secret ends in no number of a key.")

@@ -46,7 +46,7 @@ def test_text_that_unicode_14_lacks_has_no_pin(text: str) -> None:
 
 
 @given(st.text(st.sampled_from("zkp.prove*ageqt0189%AFaf_-/h\n ")))
-def test_what_parses_has_no_other_form(text: str) -> None:
+def test_parsed_text_has_one_form(text: str) -> None:
     for candidate in (text, f"zkp.prove.{text}"):
         try:
             grant = Grant.parse(candidate)
@@ -137,7 +137,7 @@ def test_a_name_that_is_a_star_is_no_wildcard() -> None:
         ("zkp.prove.age.neq", "zkp.prove.age.eq", 18, False),
     ],
 )
-def test_what_a_grant_covers(grant: str, action: str, value: Any, covered: bool) -> None:
+def test_grant_covers_actions(grant: str, action: str, value: Any, covered: bool) -> None:
     assert Grant.parse(grant).covers(Action.parse(action), value) is covered
 
 

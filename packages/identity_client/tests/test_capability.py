@@ -309,7 +309,7 @@ def test_malformed_reference_is_not_looked_up(reference: str) -> None:
         {"delegationRef": '\\","proofValue":"'},
     ],
 )
-def test_what_is_signed_is_the_token_without_its_proof_value(change: dict[str, str]) -> None:
+def test_signature_excludes_proof_value(change: dict[str, str]) -> None:
     token = signed(**change)
     capability = Capability.parse(token, places=())
     assert capability.signing_input == signing_input_of(token)

@@ -28,7 +28,7 @@ def unsigned(**change: str) -> dict[str, str]:
     return ibct.build(HANA, WISH, now=NOW, id="urn:uuid:1", nonce="n" * 22) | change
 
 
-def test_what_is_issued_is_read_by_the_service() -> None:
+def test_issued_token_is_read_by_the_service() -> None:
     token = ibct.issue(SIGNER, WISH)
     now = datetime.now(UTC)
     capability = ibct.verify(token, [PUBLIC], now)

@@ -10,7 +10,7 @@ from identity_client.operations import ServedOperation, served_operations
 OPERATIONS = served_operations()
 
 
-def test_what_may_be_signed_says_for_what() -> None:
+def test_signed_operations_have_a_purpose() -> None:
     purposes = {name: one.purpose for name, one in OPERATIONS.items() if one.purpose}
     # The code flow has a purpose of its own, which no operation of the document takes.
     assert set(purposes.values()) == PURPOSES - {AUTHORIZE}
@@ -63,5 +63,5 @@ def test_every_operation_has_a_form_that_a_client_reads() -> None:
         ("createDelegatedPresentation", False),
     ],
 )
-def test_what_may_be_sent_again(name: str, repeatable: bool) -> None:
+def test_repeatable_operations_are_listed(name: str, repeatable: bool) -> None:
     assert OPERATIONS[name].is_repeatable is repeatable

@@ -18,7 +18,7 @@ def answer(place: Any, **metadata: Any) -> dict[str, Any]:
     return {"didDocumentMetadata": said if place is None else said | {"ledger": place}}
 
 
-def test_what_is_demanded_is_there() -> None:
+def test_required_place_is_returned() -> None:
     seen = datetime(2026, 11, 23, 12, tzinfo=UTC)
     assert require_place(answer(PLACE), cosigned_within=WITHIN) == LogPlace(16, 20, seen)
     alone = {"index": 16, "treeSize": 17}
@@ -47,6 +47,6 @@ def test_what_is_demanded_is_there() -> None:
         ({"didDocumentMetadata": None}, "no resolution"),
     ],
 )
-def test_what_is_not_as_demanded_is_refused(shown: Any, says: str) -> None:
+def test_unmet_requirement_is_refused(shown: Any, says: str) -> None:
     with pytest.raises(PlaceUnknown, match=says):
         require_place(shown, cosigned_within=WITHIN)

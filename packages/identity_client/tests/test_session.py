@@ -158,7 +158,7 @@ def test_nobody_there() -> None:
         session.resolve(DID)
 
 
-def test_who_listens_is_told_of_answers_and_refusals(other: Other) -> None:
+def test_observer_gets_answers_and_refusals(other: Other) -> None:
     told: list[Exchange] = []
     with Client(other.url, on_exchange=told.append) as session:
         session.create({"method": "ids"})

@@ -24,7 +24,7 @@ SMALL_ORDER = (
 
 
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=200))
-def test_what_was_signed_verifies(seed: bytes, message: bytes) -> None:
+def test_own_signature_is_valid(seed: bytes, message: bytes) -> None:
     pair = ed25519.generate(seed)
     ed25519.check_public_key(pair.public)
     assert ed25519.sign(seed, message) == pair.sign(message)

@@ -51,7 +51,7 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
-def test_what_is_plain_is_written_the_same_without_a_look(value: object) -> None:
+def test_plain_text_is_written_unchanged(value: object) -> None:
     assert canonical_or_refused(jcs.canonicalize_plain, value) == canonical_or_refused(rfc8785.dumps, value)
 
 
@@ -104,7 +104,7 @@ class Foreign:
     ],
     ids=repr,
 )
-def test_what_has_no_canonical_form_is_a_value_error(value: object) -> None:
+def test_value_without_canonical_form_raises_value_error(value: object) -> None:
     with pytest.raises(ValueError, match="canonicalizable"):
         jcs.canonicalize(value)
 

@@ -68,7 +68,7 @@ def test_a_key_is_the_same_by_its_multikey() -> None:
         {"kty": "OKP", "crv": "Ed25519", "x": multibase.base64url_encode(bytes(32))},
     ],
 )
-def test_what_does_not_sign_is_no_key(value: object) -> None:
+def test_encryption_key_is_refused(value: object) -> None:
     with pytest.raises(ValueError):
         JoseKey.of_jwk(value)  # type: ignore[arg-type]
 

@@ -26,7 +26,7 @@ def test_each_base58_text_is_the_one_form_of_its_bytes(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "O", "I", "l", " a", "a ", "a\n", "é", "abc+", "１", "\x00"])
-def test_what_is_not_base58_is_refused(text: str) -> None:
+def test_invalid_base58_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="base58"):
         multibase.base58_decode(text)
 

@@ -60,7 +60,7 @@ def test_the_jws_of_the_standard_verifies() -> None:
     p256.verify(p256.compress(decoded(x), decoded(y)), signing_input, decoded(signature))
 
 
-def test_what_it_signs_another_library_verifies() -> None:
+def test_own_signature_is_valid_in_another_library() -> None:
     secret = p256.generate_secret(os.urandom(32))
     signature = p256.sign(secret, b"message")
     x, y = (int.from_bytes(one) for one in p256.coordinates(p256.public_key(secret)))

@@ -122,14 +122,14 @@ def members(count: int, value: str = "0") -> bytes:
         (elements(100, "1e2"), elements(101, "1e2"), "more than 100 fractions"),
     ],
 )
-def test_what_a_text_may_cost(most: bytes, more: bytes, reason: str) -> None:
+def test_text_has_a_cost_limit(most: bytes, more: bytes, reason: str) -> None:
     assert loads(most) == json.loads(most)
     with pytest.raises(JsonRefused, match=reason):
         loads(more)
 
 
 @pytest.mark.parametrize("filling", ["[", "{", ",", ":", '\\"', "\\\\", '\\",\\":[', "\\u0022,", "0.5,", "true,"])
-def test_what_stands_in_a_text_is_not_counted(filling: str) -> None:
+def test_text_content_is_not_counted(filling: str) -> None:
     text = '{"a":"' + filling * 30_000 + '","b":["' + filling * 5 + '",1.5,18446744073709551615,true,false]}'
     assert loads(text.encode()) == json.loads(text)
     for broken in (',"a":0}', ',"c":18446744073709551616}'):

@@ -48,7 +48,7 @@ def test_names_are_those_of_python(name: str, python: str) -> None:
     assert python_name(name) == python
 
 
-def test_what_is_missing_and_what_is_null_differ() -> None:
+def test_missing_and_null_differ() -> None:
     thing = convert({"kind": "a", "madeBy": None}, THING)
     assert (thing.context, thing.made_by) == (UNSET, None)
     assert (value_or(thing.context, "otherwise"), value_or(thing.made_by, "otherwise")) == ("otherwise", None)

@@ -57,7 +57,7 @@ def test_the_path_leads_from_the_checkpoint_to_the_root() -> None:
     ],
     ids=str,
 )
-def test_what_is_malformed(change: dict[str, Any]) -> None:
+def test_malformed_checkpoint_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(Malformed):
         AnchoredCheckpoint.parse(json.dumps(ANCHORED.json | change).encode())
 

@@ -112,7 +112,7 @@ def test_operation_runs_as_admitted_caller() -> None:
 
 
 @pytest.mark.parametrize("error", [ProofNotFound(), Forbidden("Not yours.")])
-def test_what_a_model_can_mend_stays_the_result_of_a_tool(error: IdentityError) -> None:
+def test_correctable_error_is_a_tool_result(error: IdentityError) -> None:
     assert call(Application(), refusing(error))["found"] == {"isError": type(error).__name__}
 
 
@@ -126,7 +126,7 @@ def test_what_a_model_can_mend_stays_the_result_of_a_tool(error: IdentityError) 
         RuntimeError("a fault of ours"),
     ],
 )
-def test_what_http_says_better_is_no_result(error: Exception) -> None:
+def test_http_error_is_no_tool_result(error: Exception) -> None:
     with pytest.raises(type(error)) as raised:
         call(Application(), refusing(error))
     assert raised.value is error
@@ -139,7 +139,7 @@ def test_no_tool_asks_for_anything_else() -> None:
 
 
 @pytest.mark.parametrize("caller", [None, Caller(name="a caller")])
-def test_who_is_no_did_gets_nowhere(caller: Caller | None) -> None:
+def test_caller_without_did_is_refused(caller: Caller | None) -> None:
     with pytest.raises(AuthFailed):
         call(Application(), refusing(AssertionError("asked")), caller)
 

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @click.group(name="anchor", cls=OpenGroup)
 def command() -> None:
-    """Put commitments to proofs on the ledger, beside or instead of the server's own worker."""
+    """Write commitments to proofs to the ledger, in addition to or in place of the server's own worker."""
 
 
 class AnchorAdministration(Struct, frozen=True):
@@ -72,9 +72,10 @@ def with_anchoring(settings: Settings, job: Callable[[AnchorAdministration], Cor
 @command.command()
 @of_installation
 def worker(settings: Settings) -> None:
-    """Work until SIGTERM or Ctrl-C. Any number may run: one at a time holds the lease, the others take over when it is gone.
+    """Anchor proofs until SIGTERM or Ctrl-C. Several workers may run: one holds the lease, and another takes over when
+    it ends.
 
-    Set anchoring.worker = false for servers that are not to do it themselves.
+    Set anchoring.worker = false for servers that must not anchor themselves.
     """
 
     async def work(anchoring: AnchorAdministration) -> None:
@@ -97,7 +98,7 @@ def worker(settings: Settings) -> None:
 @command.command()
 @of_installation
 def status(settings: Settings) -> None:
-    """Show what waits, and why. Ends with 1 when a batch waits for something that a person has to do."""
+    """Show the queued batches and the reason for each delay. The exit code is 1 if a batch needs an operator's action."""
 
     async def look(anchoring: AnchorAdministration) -> dict[str, Any]:
         name = anchoring.ledger_name
@@ -114,13 +115,13 @@ def status(settings: Settings) -> None:
 @command.command()
 @of_installation
 def retry(settings: Settings) -> None:
-    """Queue every anchor that failed again, in new batches."""
+    """Queue every failed anchor again, in new batches."""
     count = with_anchoring(settings, lambda anchoring: anchoring.outbox.retry(datetime.now(UTC)))
     show({"queued": count}, text="{queued} queued again")
 
 
 @command.command()
-@click.option("--limit", type=Whole(1, 1_000_000), default=10_000, help="The most proofs to queue.")
+@click.option("--limit", type=Whole(1, 1_000_000), default=10_000, help="Maximum number of proofs to queue.")
 @of_installation
 def backfill(settings: Settings, limit: int) -> None:
     """Queue imported proofs from before anchoring existed (`pre-phase7`), the oldest first."""
@@ -129,12 +130,12 @@ def backfill(settings: Settings, limit: int) -> None:
 
 
 @command.command()
-@click.option("--save", type=FILE, help="Keep it, for --anchored of `identity ledger`.")
+@click.option("--save", type=FILE, help="Write the checkpoint to this file, for --anchored of `identity ledger`.")
 @of_installation
 def checkpoint(settings: Settings, save: Path | None) -> None:
-    """Show the newest checkpoint of the ledger's log that is anchored, with its path to the root that the ledger has.
+    """Show the newest anchored checkpoint of the log, with its path to the root on the ledger.
 
-    Publish it: `identity ledger verify` and `audit` hold the log to it with --anchored.
+    Publish it: `identity ledger verify` and `identity ledger audit` compare the log with it (--anchored).
     """
     found = with_anchoring(settings, lambda anchoring: anchoring.outbox.anchored_checkpoint(anchoring.ledger_name))
     if found is None:

@@ -29,7 +29,7 @@ def batch(state: BatchState, attempts: int = 0) -> Batch:
         (B.FAILED, "failed"),
     ],
 )
-def test_what_the_public_sees(state: BatchState, status: str) -> None:
+def test_public_view_of_batch(state: BatchState, status: str) -> None:
     assert batch(state).anchor == Anchor(AnchorStatus(status), "aa", 7, None)
 
 
@@ -53,7 +53,7 @@ def test_a_confirmed_batch_never_fails_at_once() -> None:
     assert (after.state, after.attempts) == (B.SEALED, 1)
 
 
-def test_what_was_forgotten_has_no_transaction() -> None:
+def test_deleted_batch_has_no_transaction() -> None:
     assert batch(B.CONFIRMED).forgotten().anchor == Anchor(AnchorStatus.PENDING, None, None, None)
 
 

@@ -149,7 +149,7 @@ def test_a_revoked_receipt_names_no_transaction_that_vanished(anchorage: Anchora
     tell(anchorage, story)
 
 
-def test_what_is_in_another_block_by_now_is_told_there(anchorage: Anchorage, caplog: pytest.LogCaptureFixture) -> None:
+def test_moved_transaction_has_its_new_block(anchorage: Anchorage, caplog: pytest.LogCaptureFixture) -> None:
     """Undone and mined again before anybody asked: nothing is pending, and no receipt keeps the old block."""
 
     async def story(rooms: Anchorage) -> None:
@@ -334,7 +334,7 @@ def test_the_lease_is_free_when_there_is_no_more_to_do(anchorage: Anchorage) -> 
     tell(anchorage, story)
 
 
-def test_what_never_went_to_a_ledger_is_not_asked_for(anchorage: Anchorage) -> None:
+def test_unsubmitted_transaction_is_not_queried(anchorage: Anchorage) -> None:
     async def story(rooms: Anchorage) -> None:
         withdrawn, _ = await rooms.queue(2)
         await rooms.take_back(withdrawn)

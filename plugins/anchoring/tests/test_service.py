@@ -92,7 +92,7 @@ def test_nobody_waits_longer_than_the_longest(monkeypatch: pytest.MonkeyPatch) -
     asyncio.run(story())
 
 
-def test_who_comes_when_too_many_wait_is_answered_at_once() -> None:
+def test_request_beyond_the_queue_is_answered_at_once() -> None:
     async def story() -> None:
         outbox = Receipts()
         desk = desk_over(outbox, most_waiters=2)
@@ -118,7 +118,7 @@ def test_trouble_is_no_exception() -> None:
     asyncio.run(story())
 
 
-def test_who_goes_away_leaves_the_anchor_and_no_waiter(tmp_path: Path) -> None:
+def test_lost_client_leaves_anchor_and_no_waiter(tmp_path: Path) -> None:
     async def story(rooms: Anchorage) -> None:
         desk = ProofAnchoring(rooms.outbox, True, rooms.worker, most_waiters=1)
         [proof] = await rooms.queue()

@@ -16,7 +16,7 @@ from identity_ledger_memory import MemoryLedger
 from identity_core.settings import StartError, load
 from identity_core.store import Store
 from identity_core.use_cases.record import Record
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 
 
 class Plain:

@@ -21,8 +21,8 @@ from identity_core.ports.ledger import AnchorTransaction
 from identity_tlog.anchored import AnchorPath, checkpoint_commitment
 from identity_tlog.tree import Refuted
 from tests.anchoring import AT_ONCE, CHECKPOINT, PENDING, Anchorage, ScriptedChain, tell
+from tests.did_use_cases import MovableClock
 from tests.events import audit_rows
-from tests.rooms import MovableClock
 from tests.transparency import open_ledger
 
 S = AnchorStatus
@@ -384,7 +384,7 @@ def test_a_backlog_drains_once(anchorage: Anchorage) -> None:
     tell(anchorage, story)
 
 
-def test_what_is_of_another_ledger_is_left_alone(tmp_path: Path) -> None:
+def test_anchor_of_another_ledger_is_left_alone(tmp_path: Path) -> None:
     async def story(rooms: Anchorage) -> None:
         [proof] = await rooms.queue()
         await rooms.worker.round()

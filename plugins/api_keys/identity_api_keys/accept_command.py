@@ -13,11 +13,11 @@ from identity_core.settings import Settings
 
 @click.command(name="accept", cls=Command)
 @of_installation
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 def command(settings: Settings, yes: bool) -> None:
-    """Take every key in the key store as it is now: after an older one was put back on purpose.
+    """Accept the present key store, after an older one was restored on purpose.
 
-    Keys that were revoked after that backup work again; revoke them anew.
+    Keys that were revoked after that backup are valid again. Revoke them again.
     """
     faults = run_on_keys(settings, lambda opened: opened.keys.faults())
     for fault in faults:

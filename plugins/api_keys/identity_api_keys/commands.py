@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from identity_commands.options import NONE, OrNone, opened_part, refuse_absent, several, with_added_options
-from identity_commands.terminal import show_table
+from identity_commands.terminal import ids_option, show_table
 
 from identity_api_keys.options import comma_separated, known_scopes, or_null
 from identity_codec.structs import UNSET, member_names
@@ -146,22 +146,23 @@ def _check_targets(scopes: tuple[str, ...] | None, targets: tuple[str, ...], *, 
 
 @command.command()
 @of_installation
-@click.option("--name", required=True, help="What people call it.")
-@click.option("--admin", is_flag=True, help="May do everything.")
+@ids_option
+@click.option("--name", required=True, help="Name of the key, for people.")
+@click.option("--admin", is_flag=True, help="Permit every operation.")
 @click.option(
     "--scopes",
     callback=known_scopes,
-    help="Comma-separated, such as dids:create,zkp:prove; the document lists them all.",
+    help="Scopes separated by commas, such as dids:create,zkp:prove. The API document lists them all.",
 )
-@several("--allowed-target", "DID", "DID that it may act for; may be repeated.", into="targets")
-@click.option("--any-target", is_flag=True, help="It may act for every DID.")
-@click.option("--requests-per-second", type=Number(0.001, 1e6), help="Its rate; the setting's by default.")
-@click.option("--burst", type=Whole(1, MOST), help="Requests at once; the setting's by default.")
-@click.option("--days", type=Number(0, 36_500), help="How long it is valid; for ever by default.")
+@several("--allowed-target", "DID", "DID for which the key may act; repeatable.", into="targets")
+@click.option("--any-target", is_flag=True, help="Let the key act for every DID.")
+@click.option("--requests-per-second", type=Number(0.001, 1e6), help="Requests per second.  [default: the setting]")
+@click.option("--burst", type=Whole(1, MOST), help="Requests at once.  [default: the setting]")
+@click.option("--days", type=Number(0, 36_500), help="Lifetime in days.  [default: no end]")
 def create(
     settings: Settings, admin: bool, scopes: Any, targets: Any, any_target: bool, days: float | None, **rest: Any
 ) -> None:
-    """Make a key. Say --admin or --scopes."""
+    """Create an API key. Give --admin or --scopes."""
     from identity_api_keys.wire import CreateApiKeyRequest
 
     if admin == (scopes is not None):
@@ -175,13 +176,14 @@ def create(
         **rest,
     )
     minted = _change(settings, "createApiKey", lambda keys, context: keys.create(wanted, context), may_begin=True)
-    show(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
+    show_table(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
 
 
 @command.command(name="list")
 @of_installation
+@ids_option
 def list_keys(settings: Settings) -> None:
-    """List the keys of the SQL store, revoked ones included."""
+    """List the API keys of the SQL store, including revoked ones."""
     from identity_api_keys.wire import ListApiKeysQuery
 
     query = ListApiKeysQuery(limit=PAGE)
@@ -200,26 +202,26 @@ def list_keys(settings: Settings) -> None:
 @of_installation
 @click.argument("key_id")
 def show_key(settings: Settings, key_id: str) -> None:
-    """Show one key, without its text, which is not stored."""
+    """Show an API key. Its text is not stored, so it is not shown."""
     show(record_of(run_on_keys(settings, lambda opened: opened.administration.get(key_id))), text=members_of)
 
 
 @command.command()
 @of_installation
 @click.argument("key_id")
-@click.option("--name", help="What people call it.")
-@click.option("--admin", is_flag=True, help="May do everything from now on.")
-@click.option("--scopes", callback=known_scopes, help="Comma-separated; in place of what it may do now.")
-@click.option("--allowed-targets", callback=comma_separated, help="Comma-separated DIDs, or none for every DID.")
+@click.option("--name", help="Name of the key, for people.")
+@click.option("--admin", is_flag=True, help="Permit every operation from now on.")
+@click.option("--scopes", callback=known_scopes, help="Scopes separated by commas, in place of the present ones.")
+@click.option("--allowed-targets", callback=comma_separated, help="DIDs separated by commas, or none for every DID.")
 @click.option(
-    "--requests-per-second", type=OrNone(Number(0, MOST, min_open=True)), help="Its rate, or none for the setting's."
+    "--requests-per-second", type=OrNone(Number(0, MOST, min_open=True)), help="Per second, or none for the setting."
 )
-@click.option("--burst", type=OrNone(Whole(1, MOST)), help="Requests at once, or none for the setting's.")
-@click.option("--days", type=OrNone(Number(0, MOST, min_open=True)), help="Its lifetime from now, or none for ever.")
+@click.option("--burst", type=OrNone(Whole(1, MOST)), help="Requests at once, or none for the setting.")
+@click.option("--days", type=OrNone(Number(0, MOST, min_open=True)), help="Days from now to its end, or none.")
 def update(
     settings: Settings, key_id: str, name: Any, admin: bool, scopes: Any, allowed_targets: Any, days: Any, **rest: Any
 ) -> None:
-    """Change what is named, keep the rest."""
+    """Change the named properties of an API key."""
     from identity_api_keys.wire import UpdateApiKeyRequest
 
     if admin and scopes is not None:
@@ -241,30 +243,35 @@ def update(
 @command.command()
 @of_installation
 @click.argument("key_id")
-@click.option(
-    "--grace-hours", type=Number(0, 24 * 90), default=0, show_default=True, help="How long the old key still works."
-)
+@click.option("--grace-hours", type=Number(0, 24 * 90), default=0, help="Hours for which the old key stays valid.")
+@ids_option
 @with_added_options("keys.rotate")
 def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
-    """Make a successor with the same rights; or, with KEY_ID log, token, checkpoint or seal, replace one of the service's own.
+    """Create a successor of an API key, or replace a key of the service: KEY_ID is log, token, checkpoint or seal.
 
-    These rotate while the service runs. The old key of the log of DIDs is retired in the service log: readers refuse entries that it
-    signs later. DIDs of before pre-rotation keep it waiting. The old key of access tokens verifies until its last token has expired;
-    that of checkpoints signs beside the new one for thirty days. --compromised ends them at once. With seal, everything that the
-    custodian holds is sealed anew, under another data key and, with --compromised, another master key.
+    The service may run meanwhile. --compromised ends the old key at once.
+
+    log: the old key is retired in the service log, and readers refuse entries that it signs later. DIDs from before
+    pre-rotation delay the end.
+
+    token: the old key verifies until its last token has expired. checkpoint: the old key signs beside the new one
+    for thirty days.
+
+    seal: everything that the custodian stores is sealed again under another data key. With --compromised the master
+    key is replaced too.
     """
     from identity_api_keys.wire import RotateApiKeyRequest
 
     wanted = RotateApiKeyRequest(grace_seconds=round(grace_hours * 3600))
     rotated = _change(settings, "rotateApiKey", lambda keys, context: keys.rotate(key_id, wanted, context))
     minted = rotated.successor
-    show(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
+    show_table(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
 
 
 @command.command()
 @of_installation
 @click.argument("key_id")
 def revoke(settings: Settings, key_id: str) -> None:
-    """End a key."""
+    """Revoke an API key."""
     key = _change(settings, "revokeApiKey", lambda keys, context: keys.revoke(key_id, context))
     show(record_of(key), text=line_of)

@@ -109,7 +109,7 @@ def test_creation_must_say_one_of_admin_and_scopes(admin, scopes):
         scopes_from_request(CreateApiKeyRequest(name="ci", admin=admin, scopes=scopes))
 
 
-def test_what_admin_and_scopes_mean():
+def test_admin_and_scopes_have_their_meaning():
     assert scopes_from_request(UpdateApiKeyRequest(admin=True)) is None
     assert scopes_from_request(UpdateApiKeyRequest(scopes=())) == frozenset()
     twice = UpdateApiKeyRequest(admin=False, scopes=("dids:list", "zkp:prove", "dids:list"))

@@ -65,6 +65,14 @@ def test_list_goes_over_every_page(
     assert {record["id"] for record in identity.json("keys", "list")} == {made_key["id"], *others}
 
 
+def test_quiet_prints_the_new_key_alone(identity: Commands, made_key: dict[str, Any]) -> None:
+    (text,) = identity.ok("keys", "create", "--name", "quiet", "--admin", "-q").split()
+    ids = identity.ok("keys", "list", "-q").split()
+    assert text not in ids
+    assert made_key["id"] in ids
+    assert len(ids) == 2
+
+
 def test_update_changes_what_is_named(identity: Commands, made_key: dict[str, Any]) -> None:
     update = ("keys", "update", made_key["id"])
     changed = identity.json(*update, "--scopes", "dids:list", "--burst", "5", "--days", "2")

@@ -80,7 +80,7 @@ def credentials(settings: Settings) -> Iterator[Diagnosis]:
         return
     ((count, issuers),) = found
     if not count:
-        yield ok("none in force is of suite 1")
+        yield ok("every active credential is of suite 2")
         return
     yield warn(
         f"{count} in force, of {issuers} issuers, are of suite 1: any reader of one with its signature can prove with it. Its proofs"
@@ -112,7 +112,7 @@ def status_lists(settings: Settings) -> Iterator[Diagnosis]:
             "start the service; where it runs, its log says why: it must hold a key of the issuer that is in force",
         )
     elif count:
-        yield ok(f"{count} lists of signed gaps are published for now")
+        yield ok(f"{count} published lists of signed gaps are current")
     silent = [
         f"{list_id} of {issuer}" for list_id, issuer, manifest in published if sha256(manifest).digest() not in recorded
     ]
@@ -145,7 +145,7 @@ def holders(settings: Settings) -> Iterator[Diagnosis]:
         says = f"the custodian {keeper} does not keep the secrets of {len(lost)} of {len(bound)} credentials that were looked at"
         yield wrong(f"{says}: {listed(lost)}; no proof can be made with them", REMEDY)
     else:
-        yield ok(f"{keeper} keeps the secrets of holders: {len(bound)} credentials were looked at")
+        yield ok(f"the custodian {keeper} stores the secrets of holders; {len(bound)} credentials were checked")
     if root > FIRST:
         yield from _of_former_roots(settings, asked | {"present": f"%@{root}"})
 

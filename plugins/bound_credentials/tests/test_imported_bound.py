@@ -124,7 +124,7 @@ def flipped(*path: str) -> Any:
         lambda body: body.pop("bound"),
     ],
 )
-def test_what_was_not_signed_takes_no_handle(office: Office, change: Any) -> None:
+def test_unsigned_credential_takes_no_handle(office: Office, change: Any) -> None:
     home = obtained(office)
     body = copy.deepcopy(home.body)
     change(body)
@@ -134,7 +134,7 @@ def test_what_was_not_signed_takes_no_handle(office: Office, change: Any) -> Non
     imported(office, home.body)
 
 
-def test_what_is_another_holders_is_not_hanas(office: Office) -> None:
+def test_credential_of_another_holder_is_refused(office: Office) -> None:
     mallory = run(office.rooms.new_did()).version.state.did
     with pytest.raises(InvalidCredential):
         imported(office, obtained(office).body | {"holderDid": str(mallory)})

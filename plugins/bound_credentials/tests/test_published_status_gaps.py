@@ -124,7 +124,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     asyncio.run(made.store.close())
 
 
-def test_where_there_is_no_list_nothing_is_signed(room: Room) -> None:
+def test_missing_list_is_not_signed(room: Room) -> None:
     assert room.step() == room.job.interval_seconds
     assert room.signer.signed == []
 

@@ -128,7 +128,7 @@ def test_a_question_has_one_form():
         lambda: ask((HEADER, ("nothing", "neq", 5))),
     ],
 )
-def test_what_cannot_be_asked(make):
+def test_invalid_question_is_refused(make):
     with pytest.raises(PredicateUnsupported):
         make()
 
@@ -309,7 +309,7 @@ def test_a_statement_is_whole():
             replace(whole, **change)
 
 
-def test_what_a_verifier_takes():
+def test_verifier_accepts_statements():
     question = ask((HEADER,), holder=HolderForm.PLAIN, status=True)
     statement = PresentationStatement(question, (bytes(96),), proof_day(NOW), (StatusPart(epoch(), bytes(96)),))
     bound = PresentationContext(CONTEXT)
@@ -331,7 +331,7 @@ def test_what_a_verifier_takes():
         PresentationContext(CONTEXT, b"short")
 
 
-def test_what_was_not_asked_is_unchecked():
+def test_unrequested_statement_is_unchecked():
     everything = ask((HEADER,), status=True)
     assert unchecked(everything) == ("revocation",)
     nothing = ask((HEADER,), holder=HolderForm.NONE, validity=False)

@@ -16,7 +16,7 @@ from identity_core.errors import CredentialRevoked
 from identity_core.ports.proofs import Consumption
 from identity_core.store import Store
 from tests.events import EVENT
-from tests.unit.store.test_invocations import HOLDER, NOW, code, consume, execute, invocation, question, rows, told
+from tests.unit.store.test_invocations import HOLDER, NOW, code, consume, execute, invocation, question, rows, run_story
 
 MANY = 10
 _COLUMNS = (
@@ -59,7 +59,7 @@ def test_a_rotation_tells_what_stays_bound_to_former_secrets(store: Store) -> No
         assert await StoredHolderSecrets(store.database, store.activity).generation(HOLDER) == 3
         assert await StoredHolderSecrets(store.database, store.activity).generation("did:ids:else") == 1
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_all_is_forgotten_that_is_not_of_the_present_generation(store: Store) -> None:
@@ -83,7 +83,7 @@ def test_all_is_forgotten_that_is_not_of_the_present_generation(store: Store) ->
         assert (again.credentials, again.is_last) == ([], True)
         assert {at for (at,) in await rows(store, "SELECT forgotten_at FROM credentials")} == {None, micros(NOW)}
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_many_rotations_at_once_are_as_many_generations(store: Store) -> None:
@@ -92,10 +92,10 @@ def test_many_rotations_at_once_are_as_many_generations(store: Store) -> None:
         done = await asyncio.gather(*(secrets.rotate(HOLDER, 1, NOW, quiet, limit=1) for _ in range(8)))
         assert sorted(one.generation for one in done) == [*range(2, 10)]
 
-    told(store, story)
+    run_story(store, story)
 
 
-def test_what_dies_on_the_way_has_changed_nothing(store: Store) -> None:
+def test_interrupted_rotation_changes_nothing(store: Store) -> None:
     """The report fails, as after a kill of the process: neither the change nor a line of it stays."""
 
     class Killed(Exception):
@@ -114,7 +114,7 @@ def test_what_dies_on_the_way_has_changed_nothing(store: Store) -> None:
             await StoredHolderSecrets(store.database, store.activity).forget(HOLDER, 1, NOW, killed, limit=MANY)
         assert await forgotten(store) == []
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_nothing_is_consumed_for_what_is_forgotten(store: Store) -> None:
@@ -131,4 +131,4 @@ def test_nothing_is_consumed_for_what_is_forgotten(store: Store) -> None:
         for wanted in (asked, both):
             assert await code(consume(store, invocation(), wanted, NOW)) == CredentialRevoked.code
 
-    told(store, story)
+    run_story(store, story)

@@ -89,7 +89,7 @@ def test_a_handle_that_the_issuer_chose_is_taken_once(store: Store) -> None:
     assert asyncio.run(StoredStatusGaps(store.database).lists())[0] == replace(newer, version=2)
 
 
-def test_what_is_taken_or_no_handle_is_passed_over(store: Store) -> None:
+def test_used_or_invalid_handle_is_skipped(store: Store) -> None:
     thrown = b"".join(n.to_bytes(4, "big") for n in (0, LAST_END, 7, 7, 9)) + bytes(4 * (TRIES - 5))
     assert give(store, "urn:a", random=lambda _: thrown) == 7
     assert give(store, "urn:b", random=lambda _: thrown) == 9
@@ -176,7 +176,7 @@ def test_editions_follow_one_another(store: Store) -> None:
     assert asyncio.run(StoredStatusGaps(store.database).shard(LIST.id, third[0].digests[0])) is None
 
 
-def test_of_two_who_publish_at_once_one_does(store: Store) -> None:
+def test_one_of_two_concurrent_publishers_wins(store: Store) -> None:
     async def both() -> list[bool]:
         made = edition(1)
         return await asyncio.gather(*(StoredStatusGaps(store.database).publish(*made, 1) for _ in range(8)))
@@ -208,7 +208,7 @@ def test_shards_go_with_their_epoch(store: Store) -> None:
     assert asyncio.run(StoredStatusGaps(store.database).shard(LIST.id, new[0].digests[0])) == new[1][0]
 
 
-def test_what_there_is_not(store: Store) -> None:
+def test_missing_list_is_none(store: Store) -> None:
     for name in ("absent", "A" * 22, "absent\0"):
         assert asyncio.run(StoredStatusGaps(store.database).published(name, 1)) is None
         assert asyncio.run(StoredStatusGaps(store.database).shard(name, bytes(32))) is None

@@ -25,14 +25,16 @@ def command() -> None:
 @command.command()
 @keys_option
 @url_option
-@click.option("--purpose", required=True, type=click.Choice(PURPOSES), help="What the signature authorises.")
-@click.option("--body", type=click.File("rb"), help="The JSON body that it is bound to, - for standard input.")
-@click.option("--target", help="Path and query that it is bound to; the header names the challenge then.")
-@click.option("--challenge", help="Sign this text instead of fetching a challenge.")
+@click.option("--purpose", required=True, type=click.Choice(PURPOSES), help="Operation that the signature authorises.")
+@click.option("--body", type=click.File("rb"), help="JSON body to which the signature is bound; - is stdin.")
+@click.option("--target", help="Path and query to which the signature is bound.")
+@click.option("--challenge", help="Challenge to sign, in place of one fetched from the service.")
 @click.option("--recovery", is_flag=True, help="Sign with the recovery key.")
 def sign(wallet: Path, url: str, challenge: str | None, body: Any, recovery: bool, **bound: Any) -> None:
-    """Print an Authorization header. It serves once, for what --purpose, --target and --body say. A challenge that is bound to less is
-    not signed."""
+    """Print an Authorization header for one request with the given --purpose, --target and --body.
+
+    A challenge that is bound to less is not signed.
+    """
     from identity_client import hash_body
     from identity_client.challenge import DID_AUTH, RECOVERY_KEY
 
@@ -56,9 +58,9 @@ add_command(
     command,
     "token",
     "issueToken",
-    "Print an access token, which stands for the keys file or the API key for some minutes.",
-    click.option("--scope", help="Scopes with a blank between them, for a token that may do less."),
-    did_option("--subject", "subject", "The DID that an API key acts for."),
+    "Print an access token, which replaces the keys file or the API key for some minutes.",
+    click.option("--scope", help="Scopes of the token, separated by spaces.  [default: all that the caller has]"),
+    did_option("--subject", "subject", "DID for which the API key acts."),
     body=named,
     text="{access_token}",
     whose="the DID",

@@ -25,7 +25,7 @@ AFTER: Final = {
 
 @click.group(name="completion", cls=OpenGroup)
 def command() -> None:
-    """Have the shell complete commands and options."""
+    """Set up completion of commands and options in the shell."""
 
 
 def _shell(_: click.Context, __: click.Parameter, name: str | None) -> str:
@@ -41,14 +41,14 @@ shell_argument = click.argument("shell", required=False, callback=_shell, metava
 @command.command(name="show", cls=Command)
 @shell_argument
 def show_script(shell: str) -> None:
-    """Print the script for a shell; the one in use if none is named."""
+    """Print the completion script. Without an argument the current shell is used."""
     show({"shell": shell, "script": _script(shell)}, text="{script}")
 
 
 @command.command(name="install", cls=Command)
 @shell_argument
 def install(shell: str) -> None:
-    """Put the script where the shell looks for it, for this user."""
+    """Install the completion script for this user. Without an argument the current shell is used."""
     path = _place(shell)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_symlink() or (path.exists() and not path.read_bytes().startswith(MARK.encode())):

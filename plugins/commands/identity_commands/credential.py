@@ -24,6 +24,7 @@ from identity_commands.remote import (
     session,
     url_option,
 )
+from identity_commands.terminal import ids_option
 from identity_core.cli.options import Whole
 from identity_core.cli.output import fail, format_value, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -35,7 +36,8 @@ STATUSES = ("active", "suspended", "revoked")
 def command() -> None:
     """Issue, sign, import, show, revoke and verify credentials; register their schemas.
 
-    A wallet that keeps the holder's secret itself gets one by `offer`, `request`, `sign-request`, `accept`, without a service.
+    A wallet that stores the holder's secret itself gets a credential by `offer`, `request`, `sign-request` and
+    `accept`. These commands call no service.
     """
 
 
@@ -51,13 +53,15 @@ for offline in (sign, offer, request, sign_request, accept, rotate_secret):
 @command.command()
 @input_argument
 @url_option
-@click.option("--issuer-key", metavar="MULTIKEY", help="Check offline, by this Bls12381G2Key2020 key of the issuer.")
-@click.option("--schema", "schema_file", type=click.File("rb"), metavar="FILE", help="The schema, for a check offline.")
+@click.option("--issuer-key", metavar="MULTIKEY", help="Verify offline with this Bls12381G2Key2020 key of the issuer.")
+@click.option(
+    "--schema", "schema_file", type=click.File("rb"), metavar="FILE", help="Schema, for offline verification."
+)
 def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any) -> None:
-    """Check a credential: FILE holds one, or a record with one in it; `-` is standard input.
+    """Verify the credential in FILE, or in the record in FILE; - is standard input.
 
-    The service checks everything. With --issuer-key and --schema no service is asked; then only signature and values are checked, and
-    what that leaves open is printed as unchecked.
+    The service verifies everything. With --issuer-key and --schema no service is called, and only signature and
+    values are verified. What was not verified is printed as unchecked.
     """
     value = read_json(file)
     credential = value["credential"] if isinstance(value.get("credential"), dict) else value
@@ -112,6 +116,14 @@ def _counts(body: dict[str, Any]) -> str:
     return "\n".join(f"{one['schemaId']}  {row}" for one, row in zip(body["items"], rows, strict=True)) or "none"
 
 
+def _end(row: dict[str, Any]) -> str:
+    return row["validUntil"] or "no end"
+
+
+def _names(row: dict[str, Any]) -> str:
+    return ", ".join(one["name"] for one in row["attributes"])
+
+
 def _verdict(body: dict[str, Any]) -> str:
     lines = ["verified" if body["verified"] else "NOT verified"]
     for check in body["checks"]:
@@ -134,44 +146,46 @@ def _kind(attribute: dict[str, Any]) -> str:
 add = functools.partial(add_command, command)
 add_schema = functools.partial(add_command, schema)
 _CREDENTIAL = click.argument("credential_id")
-_ACCEPTED = "Accept that it is bound to another secret of the holder than before."
+_ACCEPTED = "Accept a credential that is bound to another secret of the holder than the earlier ones."
 _NEW_SECRET = click.option("--new-secret", "newHolderSecret", is_flag=True, default=None, help=_ACCEPTED)
 add(
     "issue",
     "issueCredential",
-    "Issue a credential that the service signs, with a key of the issuer that it holds.",
-    did_option("--issuer", "issuerDid", "Who says it; the DID of --keys by default."),
+    "Issue a credential. The service signs it with a key of the issuer that it stores.",
+    did_option("--issuer", "issuerDid", "DID of the issuer.  [default: the DID of --keys]"),
     holder_option,
-    click.option("--schema", "schemaId", required=True, metavar="ID", help="The schema of the values."),
+    click.option("--schema", "schemaId", required=True, metavar="ID", help="Id of the registered schema."),
     *value_options,
     click.option(
         "--key",
         "verificationMethod",
         metavar="KEY_ID",
-        help="The issuer's key; the newest that the service holds by default.",
+        help="Id of the signing key.  [default: the issuer's newest that the service stores]",
     ),
     click.option(
         "--suite",
         type=Whole(1, 2),
-        help="What the signature covers: 1 schema and values; 2 also holder, validity in days, status. By default 2, where it can.",
+        help="Format of the credential. 1 signs schema and values; 2 also holder, validity in days and status.  [default: 2 if possible]",
     ),
     _NEW_SECRET,
+    ids_option,
     body=_issued,
     text=_record,
 )
 add(
     "import",
     "importCredential",
-    "Import a credential that its issuer signed: FILE is what `identity credential sign` or `sign-request` wrote, `-` is standard input.",
+    "Import the credential in FILE, which `identity credential sign` or `sign-request` printed; - is standard input.",
     input_argument,
     _NEW_SECRET,
+    ids_option,
     body=import_body,
     text=_record,
 )
 add(
     "show",
     "getCredential",
-    "Show a credential: its values to holder and issuer, its record to others who may know of it.",
+    "Show a credential. Holder and issuer get its values; other permitted callers get the record alone.",
     _CREDENTIAL,
     text=_record,
 )
@@ -179,12 +193,12 @@ add(
     "list",
     "listCredentials",
     "List credentials, newest first, without their values.",
-    did_option("--holder", "holderDid", "Only those of this holder."),
-    did_option("--issuer", "issuerDid", "Only those by this issuer."),
-    click.option("--status", type=click.Choice(STATUSES), help="Only those of this status."),
+    did_option("--holder", "holderDid", "Show only records of this holder."),
+    did_option("--issuer", "issuerDid", "Show only credentials by this issuer."),
+    click.option("--status", type=click.Choice(STATUSES), help="Show only credentials with this status."),
     *page_options,
-    text=page("{id}  {status:9}  {schemaId}"),
-    columns={"ID": "{id}", "STATUS": "{status}", "SCHEMA": "{schemaId}"},
+    text=page(lambda row: f"{row['id']}  {row['status']:9}  {row['schemaId']}  {_end(row)}"),
+    columns={"ID": "{id}", "STATUS": "{status}", "SCHEMA": "{schemaId}", "HOLDER": "{holderDid}", "UNTIL": _end},
 )
 add(
     "stats",
@@ -203,14 +217,14 @@ for name, purpose, value, says in (
         "setCredentialStatus",
         says,
         _CREDENTIAL,
-        click.option("--reason", help="Holder and issuer see it."),
+        click.option("--reason", help="Reason, shown to the holder and the issuer."),
         body=functools.partial(named, purpose=purpose, value=value),
         text=_record,
     )
 add(
     "reset-disclosures",
     "resetDisclosures",
-    "Begin the count of questions about a credential of yours anew, for agents that you delegate to from now on; signed with --keys.",
+    "Reset the number of disclosures of your credential, for delegations that you create from now on. It is signed with --keys.",
     click.argument("credential_id"),
     body=lambda _, *, credential_id: {"credentialId": credential_id},
     text="the count of questions about {credentialId} begins anew at {resetAt}",
@@ -218,28 +232,31 @@ add(
 add(
     "rotate-kept-secret",
     "rotateHolderSecret",
-    """Replace the secret that the service's custodian keeps for you; signed with --keys. Prints which credentials stay bound to former
-    ones: ask each issuer to issue them anew, and to revoke the ones before. Then do it again with --forget: nothing is proved with them
-    any more.
+    """Replace the secret that the service's custodian stores for you. It is signed with --keys.
 
-    `rotate-secret` is for a secret that your wallet keeps.""",
-    click.option("--forget", is_flag=True, help="Forget former secrets for good, instead of rotating."),
+    The command prints the credentials that remain bound to earlier secrets. Ask each issuer to issue them again and
+    to revoke the old ones. Then run it with --forget: no proof uses them afterwards.
+
+    `rotate-secret` is for a secret that your wallet stores.
+    """,
+    click.option("--forget", is_flag=True, help="Delete earlier secrets for good; do not rotate."),
     body=lambda _, *, forget: {"forgetFormer": forget},
     text=_rotation,
 )
 add_schema(
     "create",
     "createCredentialSchema",
-    """Register a schema, for good: FILE holds {"id": …, "attributes": […]}, `-` is standard input.""",
+    """Register the schema in FILE for good: {"id": …, "attributes": […]}; - is standard input.""",
     input_argument,
-    click.option("--id", metavar="URI", help="Its id, in place of the one in FILE."),
+    click.option("--id", metavar="URI", help="Id of the schema, in place of the one in FILE."),
+    ids_option,
     body=_definition,
     text=_schema_text,
 )
 add_schema(
     "get",
     "getCredentialSchema",
-    "Get a schema. With --json it is what `identity credential sign --schema` takes.",
+    "Print a schema. The output of --json is the input of `identity credential sign --schema`.",
     click.argument("schema_id"),
     text=_schema_text,
     anonymous=True,
@@ -250,6 +267,6 @@ add_schema(
     "List the schemas in order of id.",
     *page_options,
     text=page("{id}"),
-    columns={"ID": "{id}"},
+    columns={"ID": "{id}", "TITLE": lambda row: row.get("title", ""), "ATTRIBUTES": _names},
     anonymous=True,
 )

@@ -47,7 +47,7 @@ _book_option = click.option(
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The issuer's record: open offers, each holder's tag, handles that are given. It is made where it is missing.",
+    help="File with the issuer's open offers, holders' tags and used handles. It is created if it is missing.",
 )
 
 
@@ -57,18 +57,14 @@ _book_option = click.option(
 @holder_option
 @schema_option
 @_book_option
-@click.option(
-    "--status-url",
-    metavar="URL",
-    help="Where the list of what is revoked is served: …/status-gaps/LIST. Without it nothing revokes.",
-)
+@click.option("--status-url", metavar="URL", help="URL of the status list (…/status-gaps/LIST), for revocation.")
 @click.option(
     "--service",
     metavar="URL",
-    help="In place of --status-url: the service that publishes a list for the issuer. Import there what you sign, else nothing revokes it.",
+    help="URL of a service that publishes the status list, in place of --status-url. Import the signed credentials there.",
 )
-@click.option("--period", type=click.Choice([*PERIODS]), default="day", show_default=True, help="Length of its epochs.")
-@click.option("--minutes", type=Whole(1, 10_080), default=10, show_default=True, help="How long it may be answered.")
+@click.option("--period", type=click.Choice([*PERIODS]), default="day", help="Length of an epoch of the status list.")
+@click.option("--minutes", type=Whole(1, 10_080), default=10, help="Validity of the offer, in minutes.")
 def offer(
     wallet: Path,
     method: str | None,
@@ -80,7 +76,9 @@ def offer(
     period: str,
     minutes: int,
 ) -> None:
-    """Offer a credential to a wallet: print what `identity credential request` takes. The issuer does this, at home."""
+    """Print an offer of a credential, which is the input of `identity credential request`. The issuer calls this; no
+    service is called.
+    """
     from identity_bound_credentials.domain.blind_issue import NONCE_OCTETS, CredentialOffer
     from identity_bound_credentials.domain.bound_credential import BoundHeader, SecretKeeper
 
@@ -134,12 +132,10 @@ def _list(did: str, service: str | None, status_url: str | None, period: str) ->
 @schema_option
 @_book_option
 @all_of(*value_options)
-@click.option("--holder-key", "holder_key", multiple=True, metavar="MULTIKEY", help="An Ed25519 key of the holder.")
-@click.option("--holder-document", type=click.File("rb"), help="The holder's DID document, or a resolution of it.")
-@click.option("--resolve", "url", metavar="URL", help="Resolve the holder's DID at this service.")
-@click.option(
-    "--new-secret", is_flag=True, help="Take another secret of this holder's than before: you have made sure who asks."
-)
+@click.option("--holder-key", "holder_key", multiple=True, metavar="MULTIKEY", help="Ed25519 public key of the holder.")
+@click.option("--holder-document", type=click.File("rb"), help="The holder's DID document, or its resolution.")
+@click.option("--resolve", "url", metavar="URL", help="URL of the service that resolves the holder's DID.")
+@click.option("--new-secret", is_flag=True, help="Accept another secret of this holder, once authenticated.")
 def sign_request(
     file: Any,
     wallet: Path,
@@ -153,8 +149,11 @@ def sign_request(
     new_secret: bool,
     **validity: str | None,
 ) -> None:
-    """Sign the credential that a wallet asks for: FILE holds its request, `-` is standard input. The issuer does this, at home. Prints
-    what `identity credential accept` takes; an offer serves once."""
+    """Sign the credential that the request in FILE describes; - is standard input. The issuer calls this; no service
+    is called.
+
+    The output is the input of `identity credential accept`. An offer is used once.
+    """
     from identity_bound_credentials.domain.blind_issue import (
         CommittedRequest,
         CredentialOffer,

@@ -19,10 +19,10 @@ from identity_core.errors import IdentityError
 UNCHECKED = ["holder", "issuer", "validity", "status"]
 
 value_options = (
-    click.option("--values", type=click.File("rb"), metavar="FILE", help="A JSON object: attribute → value."),
-    several("--value", "ATTRIBUTE VALUE", "One value; JSON or a text.", into="single"),
-    click.option("--valid-from", "validFrom", metavar="TIME", help="RFC 3339; now by default."),
-    click.option("--valid-until", "validUntil", metavar="TIME", help="RFC 3339; without end by default."),
+    click.option("--values", type=click.File("rb"), metavar="FILE", help="JSON object of attributes and values."),
+    several("--value", "ATTRIBUTE VALUE", "Value of one attribute, JSON or a string; repeatable.", into="single"),
+    click.option("--valid-from", "validFrom", metavar="TIME", help="Start of validity, RFC 3339.  [default: now]"),
+    click.option("--valid-until", "validUntil", metavar="TIME", help="End of validity, RFC 3339.  [default: no end]"),
 )
 schema_option = click.option(
     "--schema",
@@ -30,17 +30,20 @@ schema_option = click.option(
     required=True,
     type=click.File("rb"),
     metavar="FILE",
-    help="What `identity credential schema get ID --json` printed.",
+    help="File with the schema, as `identity credential schema get ID --json` prints it.",
 )
 key_option = click.option(
-    "--key", "method", metavar="KEY_ID", help="The key; the only Bls12381G2Key2020 of the keys file by default."
+    "--key",
+    "method",
+    metavar="KEY_ID",
+    help="Id of the signing key.  [default: the only Bls12381G2Key2020 of the keys file]",
 )
 issuer_options = all_of(
-    click.option("--issuer-key", metavar="MULTIKEY", help="The issuer's Bls12381G2Key2020 public key."),
-    click.option("--issuer-document", type=click.File("rb"), help="The issuer's DID document, or a resolution of it."),
-    click.option("--issuer-log", type=click.File("rb"), help="The log of the issuer's DID, which is verified too."),
+    click.option("--issuer-key", metavar="MULTIKEY", help="Public key of the issuer (Bls12381G2Key2020)."),
+    click.option("--issuer-document", type=click.File("rb"), help="The issuer's DID document, or its resolution."),
+    click.option("--issuer-log", type=click.File("rb"), help="Log of the issuer's DID, which is verified too."),
 )
-holder_option = did_option("--holder", "holderDid", "Of whom it is said.", required=True)
+holder_option = did_option("--holder", "holderDid", "DID of the holder.", required=True)
 
 
 def given_values(values: Any, single: tuple[tuple[str, str], ...]) -> dict[str, Any]:
@@ -56,8 +59,10 @@ def given_values(values: Any, single: tuple[tuple[str, str], ...]) -> dict[str, 
 @all_of(*value_options)
 @key_option
 def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single: Any, **given: Any) -> None:
-    """Sign a credential here, with the issuer's key in the keys file. Prints JSON in any case: what `identity credential import`
-    takes."""
+    """Sign a credential on this machine, with the issuer's key in the keys file.
+
+    The output is always JSON, the input of `identity credential import`.
+    """
     issuer = Wallet.open(wallet)
     key = signing_key(issuer, method)
     definition = read_schema(schema_file)

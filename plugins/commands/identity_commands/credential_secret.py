@@ -19,14 +19,15 @@ from identity_core.cli.output import Command, fail, show
 @click.command(name="rotate-secret", cls=Command)
 @keys_option
 @held_option
-@click.option("--forget", is_flag=True, help="Forget former secrets and what is bound to them, instead of rotating.")
+@click.option("--forget", is_flag=True, help="Delete earlier secrets and their credentials; do not rotate.")
 def rotate_secret(wallet: Path, held: Path, forget: bool) -> None:
-    """Make another secret, for every credential that is asked for from now on. What the file holds stays on its former secret and can
-    still be shown, but not together with what is on another one; nothing carries it over, so that each issuer issues it anew. Prints what
-    that is.
+    """Create another secret, for every credential that is requested from now on.
 
-    Do this if another person may know the secret; then with --forget, when all is issued anew. Where the secret is lost, name a new file
-    for --held instead.
+    Stored credentials remain bound to their earlier secret and stay usable, but not together with new ones. Each
+    issuer must issue them again. The command prints them.
+
+    Do this if another person may know the secret, and again with --forget once all are issued again. If the secret
+    is lost, name a new file with --held instead.
     """
     from identity_bbs.bls12381 import select
     from identity_bbs.frames import scalar

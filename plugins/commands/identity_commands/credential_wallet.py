@@ -32,7 +32,7 @@ held_option = click.option(
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The holder's secret and the credentials that are bound to it (0600). It is made where it is missing; keep a copy.",
+    help="File with the holder's secret and the credentials bound to it (mode 0600). It is created if it is missing. Keep a copy.",
 )
 
 
@@ -41,10 +41,10 @@ held_option = click.option(
 @keys_option
 @held_option
 def request(file: Any, wallet: Path, held: Path) -> None:
-    """Answer an offer: FILE holds it, `-` is standard input. Prints what `identity credential sign-request` takes.
+    """Print a request that answers the offer in FILE, for `identity credential sign-request`; - is standard input.
 
-    The secret is made with the first request, and is the same for all credentials of the DID. Who has it and the credentials proves in the
-    holder's name; who loses it asks every issuer for new ones.
+    The secret is created with the first request and is the same for all credentials of the DID. With the secret and
+    the credentials anyone can prove in the holder's name. If it is lost, each issuer must issue again.
     """
     from identity_bound_credentials.domain.blind_issue import CommittedRequest, CredentialOffer, ExchangeRefused
 
@@ -89,8 +89,10 @@ def request(file: Any, wallet: Path, held: Path) -> None:
 def accept(
     file: Any, wallet: Path, held: Path, schema_file: Any, issuer_key: str | None, issuer_document: Any, issuer_log: Any
 ) -> None:
-    """Take the credential that answers a request: FILE holds it, `-` is standard input. It is checked against the request and under the
-    issuer's key, and kept with the secret."""
+    """Store the credential in FILE, which answers a request; - is standard input.
+
+    It is verified against the request and under the issuer's key. It is stored together with the secret.
+    """
     from identity_bound_credentials.domain.bound_format import parse_credential
 
     from identity_core.domain.credentials.credential import canonical_values

@@ -12,8 +12,9 @@ from identity_codec.times import printed
 from identity_commands.json_input import predicate_value
 from identity_commands.options import NONE, OrNone, several
 from identity_commands.remote import RemoteCaller, add_command, did_option, named, page, page_options
+from identity_commands.terminal import ids_option
 from identity_core.cli.options import Number, Whole
-from identity_core.cli.output import misused
+from identity_core.cli.output import format_value, misused
 from identity_core.cli.plugin_commands import OpenGroup
 
 STATUSES = ("scheduled", "active", "suspended", "exhausted", "expired", "revoked")
@@ -66,66 +67,85 @@ def _record(one: dict[str, Any]) -> str:
     return "\n".join(lines + ([f"purpose    {one['purpose']}"] if one["purpose"] else []))
 
 
+def _permitted(row: dict[str, Any]) -> str:
+    pinned = [
+        f"{one['attributeName']} {one['type']} {', '.join(map(format_value, one['values']))}"
+        for one in row["predicates"]
+    ]
+    return "; ".join([*row["actions"], *pinned])
+
+
 add = functools.partial(add_command, command)
 add(
     "create",
     "createDelegation",
-    """Allow an agent to have something proved. Each use still needs a token that the holder signs: `identity ibct issue`.
+    """Allow an agent to request proofs. Each use also needs a token that the holder signs: `identity ibct issue`.
 
-    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
+    A VALUE is JSON (18, true, ["JP","DE"]). Other text is a string (2008-01-01, 10.50, JP).
     """,
-    did_option("--agent", "agentDid", "Who may act.", required=True),
-    did_option("--holder", "holderDid", "Whose credentials it is about; the DID of --keys by default."),
-    click.option(
-        "--parent", "parentId", metavar="ID", help="Pass on a part of this delegation; the holder is then its holder."
-    ),
-    several("--action", "ACTION", "Such as zkp.prove.age.gte; any value.", into="actions"),
-    several("--pin", "ATTRIBUTE TYPE VALUE", "Only this value: age gte 18.", into="predicates"),
+    did_option("--agent", "agentDid", "DID of the agent.", required=True),
+    did_option("--holder", "holderDid", "DID of the holder whose credentials are used.  [default: the DID of --keys]"),
+    click.option("--parent", "parentId", metavar="ID", help="Delegation of which a part is passed on."),
+    several("--action", "ACTION", "Permitted action, such as zkp.prove.age.gte; repeatable.", into="actions"),
+    several("--pin", "ATTRIBUTE TYPE VALUE", "Permitted predicate, such as age gte 18; repeatable.", into="predicates"),
     click.option(
         "--level",
         "autonomyLevel",
         type=Whole(0, 5),
         required=True,
-        help="Autonomy: 2 for pinned values, 3 for any; one more to anchor.",
+        help="Autonomy level: 2 for pinned values, 3 for any value; one more to anchor.",
     ),
-    click.option("--days", type=Number(min=0, min_open=True), default=30.0, show_default=True, help="Its lifetime."),
-    several("--credential", "ID", "Only with this one; may be repeated.", into="credentialIds"),
-    several("--schema", "ID", "Only of this schema; may be repeated.", into="schemaIds"),
-    several("--verifier", "NAME", "Only for this one; may be repeated.", into="verifiers"),
-    click.option("--max-uses", "maxUses", type=LIMIT, help="Proofs and refused predicates.  [default: none]"),
-    click.option("--max-refusals", "maxRefusals", type=LIMIT, help="Refusals for unpinned values.  [default: 1]"),
-    click.option("--max-thresholds", "maxThresholds", type=LIMIT, help="Different unpinned predicates.  [default: 3]"),
+    click.option("--days", type=Number(min=0, min_open=True), default=30.0, help="Lifetime in days."),
+    several("--credential", "ID", "Permitted credential; repeatable.  [default: any]", into="credentialIds"),
+    several("--schema", "ID", "Permitted schema; repeatable.  [default: any]", into="schemaIds"),
+    several("--verifier", "NAME", "Domain of a permitted verifier; repeatable.  [default: any]", into="verifiers"),
+    click.option("--max-uses", "maxUses", type=LIMIT, help="Limit of proofs and refused predicates.  [default: none]"),
+    click.option("--max-refusals", "maxRefusals", type=LIMIT, help="Limit of refused unpinned values.  [default: 1]"),
+    click.option("--max-thresholds", "maxThresholds", type=LIMIT, help="Limit of unpinned predicates.  [default: 3]"),
     click.option("--max-depth", "maxDepth", type=Whole(0, 8), help="How often it may be passed on.  [default: 0]"),
-    click.option("--purpose", help="For people."),
+    click.option("--purpose", help="Purpose in words, shown in the record."),
+    ids_option,
     body=_delegation,
     text=_record,
 )
 
 _DELEGATION = click.argument("delegation_id", callback=lambda _, __, text: text.removeprefix("urn:uuid:"))
-add("show", "getDelegation", "Show a delegation, its state and what is left of its limits.", _DELEGATION, text=_record)
+add("show", "getDelegation", "Show a delegation, its status and the rest of its limits.", _DELEGATION, text=_record)
 add(
     "list",
     "listDelegations",
     "List delegations, newest first.",
-    did_option("--holder", "holderDid", "Only those of this holder."),
-    did_option("--agent", "agentDid", "Only those for this agent."),
-    click.option("--status", type=click.Choice(STATUSES), help="Only those in this state."),
+    did_option("--holder", "holderDid", "Show only records of this holder."),
+    did_option("--agent", "agentDid", "Show only delegations for this agent."),
+    click.option("--status", type=click.Choice(STATUSES), help="Show only delegations with this status."),
     *page_options,
-    text=page("{id}  {status:<9}  {holderDid}  {agentDid}"),
-    columns={"ID": "{id}", "STATUS": "{status}", "HOLDER": "{holderDid}", "AGENT": "{agentDid}"},
+    text=page("{id}  {status:<9}  {holderDid}  {agentDid}  {expiresAt}"),
+    columns={
+        "ID": "{id}",
+        "STATUS": "{status}",
+        "MAY": _permitted,
+        "UNTIL": "{expiresAt}",
+        "PURPOSE": lambda row: row["purpose"] or "",
+        "HOLDER": "{holderDid}",
+        "AGENT": "{agentDid}",
+    },
 )
 add(
     "revoke",
     "revokeDelegation",
-    "End a delegation, for good, with everything that was passed on under it.",
+    "Revoke a delegation for good, with every delegation that was derived from it.",
     _DELEGATION,
-    click.option("--reason", help="Shown in the record."),
+    click.option("--reason", help="Reason, shown in the record."),
     body=named,
     text=_record,
 )
 for name, operation_id, says in (
     ("suspend", "suspendDelegation", "Suspend a delegation until it is resumed."),
-    ("resume", "resumeDelegation", "Resume a delegation that was suspended, by hand or by the limit of refusals."),
+    (
+        "resume",
+        "resumeDelegation",
+        "Resume a suspended delegation, including one that the limit of refusals suspended.",
+    ),
 ):
     add(name, operation_id, says, _DELEGATION, text=_record)
 add(

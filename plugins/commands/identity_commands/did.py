@@ -25,7 +25,7 @@ from identity_core.cli.plugin_commands import OpenGroup
 
 @click.group(name="did", cls=OpenGroup)
 def command() -> None:
-    """Create, resolve, update, rotate, recover and deactivate DIDs; read and check their logs."""
+    """Create, resolve, update, rotate, recover and deactivate DIDs; read and verify their logs."""
 
 
 command.add_command(create)
@@ -36,14 +36,14 @@ command.add_command(possession)
 @command.command()
 @keys_option
 @url_option
-@click.option("--old-key", metavar="KEY_ID", help="Key to replace; the authentication key of the file by default.")
-@click.option("--key-type", help="Type of the new key; that of the old one by default.")
-@click.option("--purpose", multiple=True, help="Relationships of the new key; those of the old one by default.")
-@click.option("--grace-hours", type=Number(0), default=0, show_default=True, help="How long the old key stays valid.")
+@click.option("--old-key", metavar="KEY_ID", help="Key to replace.  [default: the authentication key of the file]")
+@click.option("--key-type", help="Type of the new key.  [default: that of the old key]")
+@click.option("--purpose", multiple=True, help="Relationship of the new key; repeatable.  [default: as the old key]")
+@click.option("--grace-hours", type=Number(0), default=0, help="Hours for which the old key stays valid.")
 def rotate(
     wallet: Path, url: str, old_key: str | None, key_type: str | None, purpose: tuple[str, ...], grace_hours: float
 ) -> None:
-    """Replace a key. The new one is made here; its private half goes into the keys file and nowhere else."""
+    """Replace a key. The new key is generated here, and its private half is written only to the keys file."""
     with settled(wallet, url) as (opened, holder):
         did, signer = holder.did, holder.signer()
         old = holder.keys[AUTHENTICATION]["keyId"] if old_key is None else old_key
@@ -74,15 +74,16 @@ def _type_of(holder: Wallet, key_id: str) -> str:
 @command.command()
 @keys_option
 @url_option
-@click.option("--revoke-all/--keep-keys", default=True, show_default=True, help="Drop every existing key.")
+@click.option("--revoke-all/--keep-keys", default=True, help="Remove or keep the existing keys.")
 @click.option(
     "--restore-version",
     type=Whole(1),
-    help="Take the document of this version: what was changed since is undone, as long as the DID's recovery window lasts.",
+    help="Version whose document is restored. It must be within the recovery window of the DID.",
 )
 def recover(wallet: Path, url: str, revoke_all: bool, restore_version: int | None) -> None:
-    """Take the DID back with its recovery key. A new authentication key and the next recovery key are made here and written
-    to the keys file."""
+    """Recover the DID with its recovery key. A new authentication key and the next recovery key are generated into the
+    keys file.
+    """
     with settled(wallet, url) as (opened, holder):
         did, signer = holder.did, holder.signer(RECOVERY)
         fresh = {AUTHENTICATION: make_key("Ed25519", did), RECOVERY: make_key("Ed25519", did)}
@@ -99,10 +100,10 @@ def recover(wallet: Path, url: str, revoke_all: bool, restore_version: int | Non
 @command.command()
 @keys_option
 @url_option
-@click.option("--confirm", is_flag=True, help="Deactivation is final: say that you mean it.")
-@click.option("--reason", default="", help="Kept in the operator's audit log only.")
+@click.option("--confirm", is_flag=True, help="Confirm that the deactivation is final.")
+@click.option("--reason", default="", help="Reason, stored only in the operator's audit log.")
 def deactivate(wallet: Path, url: str, confirm: bool, reason: str) -> None:
-    """End a DID, for good."""
+    """Deactivate a DID for good."""
     if not confirm:
         misused("a deactivation is final", "add --confirm if you mean it")
     body = {"confirm": True, "reason": reason}
@@ -113,14 +114,14 @@ def deactivate(wallet: Path, url: str, confirm: bool, reason: str) -> None:
 
 @command.command()
 @click.argument("did")
-@click.option("--version-id", type=Whole(1), help="The document as it was at this version.")
-@click.option("--version-time", help="The document as it was at this RFC 3339 time.")
-@click.option("--require-position", is_flag=True, help="Refuse a version that has no place in the transparency log.")
+@click.option("--version-id", type=Whole(1), help="Number of the version to resolve.  [default: the newest]")
+@click.option("--version-time", help="RFC 3339 time at which the document is resolved.  [default: now]")
+@click.option("--require-position", is_flag=True, help="Fail if the version has no place in the transparency log.")
 @click.option(
     "--cosigned-within",
     type=Number(0),
     metavar="SECONDS",
-    help="Refuse one that a quorum of witnesses has not cosigned within so many seconds of the time that it gives.",
+    help="Fail unless a quorum of witnesses cosigned the version within this many seconds of its time.",
 )
 @url_option
 def resolve(
@@ -131,9 +132,10 @@ def resolve(
     cosigned_within: float | None,
     url: str,
 ) -> None:
-    """Resolve a DID, now, at a version, or at a time. Prints JSON in any case.
+    """Resolve a DID: now, at a version, or at a time. The output is always JSON.
 
-    Place and time are what the service says of them: `identity ledger prove` and `ledger verify --policy` prove them.
+    Place and time are statements of the service. `identity ledger prove` and `identity ledger verify --policy`
+    prove them.
     """
     with session(url) as opened:
         answer = opened.resolve(did, versionId=version_id, versionTime=version_time)
@@ -156,7 +158,7 @@ add_command(
     command,
     "list",
     "listDids",
-    "List the DIDs that an API key has created.",
+    "List the DIDs that the API key has created.",
     *page_options,
     text=page(
         lambda row: f"{row['did']}  version {row['versionId']}  {row['updated']}{'  deactivated' * row['deactivated']}"
@@ -172,14 +174,14 @@ add_command(
 
 @command.group(cls=OpenGroup, place="did.log")
 def log() -> None:
-    """The hash-chained, signed log of a DID."""
+    """Get, verify and approve the hash-chained, signed log of a DID."""
 
 
 @log.command(name="get")
 @click.argument("did")
 @url_option
 def log_get(did: str, url: str) -> None:
-    """Print the log as JSON lines, ready for `identity did log verify -`; with --json as one array."""
+    """Print the log as JSON lines, the input of `identity did log verify -`. With --json it is one array."""
     with session(url) as opened:
         text = opened.log(did)
     if prints_json():

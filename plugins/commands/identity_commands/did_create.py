@@ -23,8 +23,9 @@ from identity_commands.did_update import Triples, Wishes, change, witness_list, 
 from identity_commands.options import several
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, session, url_option
+from identity_commands.terminal import ids_option, show_table
 from identity_commands.wallet import ADDITIONAL, RECOVERY, STANDARD_INPUT, FiledKeys, Wallet, make_key, public_half
-from identity_core.cli.output import Command, fail, misused, show
+from identity_core.cli.output import Command, fail, misused
 
 METHODS_THAT_NEVER_CHANGE = ("key",)
 
@@ -34,35 +35,33 @@ TEXT = "{did}\nblock   {blockNumber}\ntx      {transactionHash}"
 
 @click.command(cls=Command)
 @url_option
+@ids_option
 @api_key_option
-@click.option("--method", default="ids", show_default=True, help="DID method.")
-@click.option("--key-type", default="Ed25519", show_default=True, help="Type of the first key.")
-@several("--key", "TYPE PURPOSE", "A further key, made here.", into="additional")
+@click.option("--method", default="ids", help="DID method.")
+@click.option("--key-type", default="Ed25519", help="Type of the first key.")
+@several("--key", "TYPE PURPOSE", "Additional key, generated here; repeatable.", into="additional")
 @several(
-    "--public-key",
-    "TYPE MULTIBASE PURPOSE",
-    "A key of your own, from elsewhere; with it none is made here.",
-    into="foreign",
+    "--public-key", "TYPE MULTIBASE PURPOSE", "Existing public key; none is generated. Repeatable.", into="foreign"
 )
-@several("--service", "TYPE URL", "A service endpoint.", into="services")
+@several("--service", "TYPE URL", "Service endpoint of the document; repeatable.", into="services")
 @click.option(
-    "--recovery-key/--no-recovery-key",
-    default=None,
-    help="Make a recovery key.  [default: yes, where the method knows them]",
+    "--recovery-key/--no-recovery-key", default=None, help="Generate a recovery key.  [default: if supported]"
 )
 @click.option(
     "--strict-evidence/--no-strict-evidence",
     default=None,
-    help="Changes must be signed over a challenge for exactly this change.  [default: yes, where the method can]",
+    help="Require a signature over a challenge for exactly each change.  [default: yes, if the method supports it]",
 )
-@click.option("--witness", "witnesses", multiple=True, metavar="DID", help="A did:key that must approve each version.")
+@click.option(
+    "--witness", "witnesses", multiple=True, metavar="DID", help="did:key to approve each version; repeatable."
+)
 @witness_threshold_option
-@click.option("--keys", "path", type=click.Path(path_type=Path), help="Write DID and keys to this new file (0600).")
-@click.option("--show-secrets", is_flag=True, help="Print the private keys instead; no file keeps them.")
+@click.option("--keys", "path", type=click.Path(path_type=Path), help="New file for DID and keys (mode 0600).")
+@click.option("--show-secrets", is_flag=True, help="Print the private keys and write no file.")
 @click.option(
     "--store-secrets",
     is_flag=True,
-    help="Let the service make the keys and its custodian keep them too, so that it can issue credentials as this DID.",
+    help="Let the service generate the keys and store them in its custodian, so that it can issue credentials as this DID.",
 )
 def create(
     url: str,
@@ -80,7 +79,7 @@ def create(
     show_secrets: bool,
     store_secrets: bool,
 ) -> None:
-    """Create a DID with keys that are made here. Say where they shall go: --keys FILE, or --show-secrets."""
+    """Create a DID with keys that are generated on this machine. --keys FILE or --show-secrets is required."""
     if sum((path is not None, show_secrets, bool(foreign))) != 1:
         misused("say where the private keys shall go", "--keys FILE, --show-secrets, or your own with --public-key")
     if foreign and store_secrets:
@@ -105,7 +104,7 @@ def create(
     if show_secrets:
         created["keys"] = _named(made or _returned(created["keys"]), created["did"])
     note = f"\nkeys    {path}" if path is not None else ""
-    show(created, text=None if show_secrets else lambda body: TEXT.format_map(body) + note)
+    show_table(created, text=None if show_secrets else lambda body: TEXT.format_map(body) + note)
 
 
 def _chosen_options(

@@ -37,8 +37,8 @@ def _line(item: dict[str, Any]) -> str:
 def history(did: str, limit: int, cursor: str | None, graph: bool, url: str) -> None:
     """List the versions of a DID, oldest first.
 
-    With --graph the first lane is the DID (o created, * changed, @ recovered, x deactivated), and each lane after it a key: o where it is
-    added, | while it is in the document, x where it is taken out.
+    With --graph the first lane is the DID: o created, * changed, @ recovered, x deactivated. Each other lane is a
+    key: o added, | in the document, x removed.
     """
     if graph and cursor is not None:
         raise click.UsageError("--graph draws all versions: leave --cursor out.")

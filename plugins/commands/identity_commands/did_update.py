@@ -25,33 +25,25 @@ VERSION = "{did}\nversion {versionId}\nblock   {blockNumber}\ntx      {transacti
 
 
 witness_threshold_option = click.option(
-    "--witness-threshold", type=Whole(1), help="How many of the witnesses must approve.  [default: all of them]"
+    "--witness-threshold", type=Whole(1), help="Number of witnesses that must approve.  [default: all]"
 )
 
 
 @click.command(cls=Command)
 @keys_option
 @url_option
-@several("--add-service", "ID TYPE URL", "A new service endpoint.")
-@several("--update-service", "ID TYPE URL", "In place of the one with this id.")
-@several("--remove-service", "ID", "Service to drop.")
-@several(
-    "--new-key",
-    "TYPE RELATIONSHIPS",
-    "A key that is made here and kept in the keys file. Relationships comma-separated.",
-)
-@several("--add-key", "TYPE MULTIBASE RELATIONSHIPS", "A public key from elsewhere.")
-@several(
-    "--possession",
-    "MULTIBASE PROOF",
-    "The proof of possession of a Bls12381G2Key2020 key that --add-key names: `identity did possession` prints it.",
-)
-@several("--remove-key", "KEY_ID", "Key to drop.")
-@several("--also-known-as", "URI", "Replaces the whole list.")
-@several("--witness", "DID", "A did:key that must approve each later version of a did:webvh. Replaces the whole list.")
+@several("--add-service", "ID TYPE URL", "Service endpoint to add; repeatable.")
+@several("--update-service", "ID TYPE URL", "Service endpoint that replaces the one with this id; repeatable.")
+@several("--remove-service", "ID", "Service endpoint to remove; repeatable.")
+@several("--new-key", "TYPE RELATIONSHIPS", "Key to generate here. Relationships are separated by commas.")
+@several("--add-key", "TYPE MULTIBASE RELATIONSHIPS", "Public key to add. Relationships are separated by commas.")
+@several("--possession", "MULTIBASE PROOF", "Proof of possession of an added Bls12381G2Key2020 key.")
+@several("--remove-key", "KEY_ID", "Key to remove; repeatable.")
+@several("--also-known-as", "URI", "Entry of the list that replaces alsoKnownAs; repeatable.")
+@several("--witness", "DID", "A did:key that must approve later versions. The list is replaced; repeatable.")
 @witness_threshold_option
-@click.option("--no-witness", is_flag=True, help="Later versions need no approval.")
-@click.option("--strict-evidence", is_flag=True, help="Require bound signatures from this change on. Cannot be undone.")
+@click.option("--no-witness", is_flag=True, help="Remove all witnesses: later versions need no approval.")
+@click.option("--strict-evidence", is_flag=True, help="Require bound signatures from this change on, for good.")
 def update(
     wallet: Path,
     url: str,
@@ -68,7 +60,7 @@ def update(
     no_witness: bool,
     strict_evidence: bool,
 ) -> None:
-    """Change the document: one or several operations in one version."""
+    """Change the document, by one or several operations in one version."""
     operations = [_service("addService", *given) for given in add_service]
     operations += [_service("updateService", *given) for given in update_service]
     operations += [{"operation": "removeService", "serviceId": identifier} for identifier in remove_service]
@@ -117,8 +109,10 @@ def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wis
 @click.argument("did")
 @click.argument("file", type=click.File("r"))
 def possession(did: str, file: Any) -> None:
-    """Print the proof of possession of a Bls12381G2Key2020 key that was made elsewhere, for the document of DID. FILE holds its private
-    multikey; `-` is standard input. Nothing is sent."""
+    """Print the proof of possession of a Bls12381G2Key2020 key for the document of DID.
+
+    FILE contains its private multikey; - is standard input. Nothing is sent.
+    """
     with failing(ValueError, name_of(file), "give the private multikey of a Bls12381G2Key2020 key"):
         proof = proof_of_possession(did, file.read().strip())
     show({"proofOfPossession": proof}, text="{proofOfPossession}")

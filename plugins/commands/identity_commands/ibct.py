@@ -31,7 +31,7 @@ until      {expiresAt}"""
 
 @click.group(name="ibct", cls=OpenGroup)
 def command() -> None:
-    """Issue, sign and check the tokens by which you let an agent act, one use each."""
+    """Issue, sign, verify and revoke the tokens with which you let an agent act, one use each."""
 
 
 def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
@@ -46,13 +46,13 @@ def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
 
 @command.command()
 @keys_option
-@did_option("--agent", "agent", "Who may act.", required=True)
+@did_option("--agent", "agent", "DID of the agent.", required=True)
 @click.option(
     "--delegation",
     required=True,
     metavar="ID",
     callback=_reference,
-    help="The delegation that it acts under: uuid or URL.",
+    help="Delegation on which the token is based: its UUID or URL.",
 )
 @click.option(
     "--predicate",
@@ -60,20 +60,18 @@ def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
     multiple=True,
     nargs=2,
     metavar="ATTRIBUTE TYPE",
-    help="What may be proved: age gte. Several are proved together, in this order.",
+    help="Predicate that may be proved, such as age gte; repeatable. Several are proved together, in this order.",
 )
 @click.option(
     "--pin",
     "pins",
     multiple=True,
     metavar="VALUE",
-    help="The only value that may be asked for, one for each predicate; without it the agent chooses.",
+    help="Only permitted value, one per predicate. Without it the agent chooses the value.",
 )
 @question_option
-@click.option(
-    "--minutes", type=Number(min=0.1, max=129_600), default=60.0, show_default=True, help="How long each token is good."
-)
-@click.option("--count", type=Whole(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
+@click.option("--minutes", type=Number(min=0.1, max=129_600), default=60.0, help="Validity of each token, in minutes.")
+@click.option("--count", type=Whole(1, MOST_AT_ONCE), default=1, help="Number of tokens, each for one use.")
 def issue(
     wallet: Path,
     agent: str,
@@ -84,11 +82,11 @@ def issue(
     minutes: float,
     count: int,
 ) -> None:
-    """Print signed tokens, one a line. Anyone who gets one can use it only as the agent, once.
+    """Print signed tokens, one per line. Only the agent can use a token, once.
 
-    With --question the token is for exactly that question about several credentials, every value in it pinned.
+    With --question the token is for exactly that question about several credentials, with each value pinned.
 
-    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
+    A VALUE is JSON (18, true, ["JP","DE"]). Other text is a string (2008-01-01, 10.50, JP).
     """
     from identity_client import ibct
     from identity_client.did import split_did
@@ -118,9 +116,9 @@ def issue(
 @input_argument
 @keys_option
 def sign(file: Any, wallet: Path) -> None:
-    """Sign a token that another party drew up: FILE holds its nine members, `-` is standard input. Read it first.
+    """Sign the token in FILE, which another party prepared; - is standard input. Read it first.
 
-    Nothing but a token in your own name is signed.
+    The token must be in your own name.
     """
     from identity_client import ibct
 
@@ -133,13 +131,13 @@ def sign(file: Any, wallet: Path) -> None:
 
 @command.command()
 @input_argument
-@several("--key", "MULTIKEY", "An Ed25519 key of the holder; may be repeated.", into="keys")
-@click.option("--document", type=click.File("rb"), help="The holder's DID document, or a resolution of it.")
-@click.option("--resolve", "url", metavar="URL", help="Resolve the holder's DID at this service.")
+@several("--key", "MULTIKEY", "Ed25519 public key of the holder; repeatable.", into="keys")
+@click.option("--document", type=click.File("rb"), help="The holder's DID document, or its resolution.")
+@click.option("--resolve", "url", metavar="URL", help="URL of the service that resolves the holder's DID.")
 def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> None:
-    """Check a token: its form, signature and expiry. FILE holds it, `-` is standard input.
+    """Verify the form, signature and expiry of the token in FILE; - is standard input.
 
-    Whether it was used or called back, and what the delegation allows, only the service knows.
+    Only the service knows whether the token was used or revoked, and what the delegation permits.
     """
     from identity_client import ibct
     from identity_client.capability import Capability, CapabilityExpired, CapabilityInvalid
@@ -193,14 +191,14 @@ add_command(
     command,
     "revoke",
     "revokeIbct",
-    "Revoke a token, by its id or by its nonce. It may have been used.",
-    did_option("--invoker", "invoker", "The holder who signed it; the DID of --keys by default."),
-    click.option("--id", help="The `id` of the token."),
-    click.option("--nonce", help="Its `nonce`, where that is better known."),
+    "Revoke a token by its id or nonce, whether or not it was used.",
+    did_option("--invoker", "invoker", "DID of the holder who signed the token.  [default: the DID of --keys]"),
+    click.option("--id", help="`id` of the token."),
+    click.option("--nonce", help="`nonce` of the token, in place of --id."),
     click.option(
         "--expires-at",
         "expiresAt",
-        help="Its `expiresAt`; without it the service remembers as long as a delegation may last.",
+        help="`expiresAt` of the token. Without it the revocation is stored for the longest lifetime of a delegation.",
     ),
     body=_revoked,
     text="revoked    {revokedAt}\nremembered {keptUntil}",

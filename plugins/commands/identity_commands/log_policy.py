@@ -14,7 +14,7 @@ from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tree import Malformed
 
 policy_option = click.option(
-    "--policy", type=FILE_THERE, help="A tlog-policy file: the logs and witnesses that count, and their quorum."
+    "--policy", type=FILE_THERE, help="File (tlog-policy) with the accepted logs and witnesses, and their quorum."
 )
 
 

@@ -18,16 +18,17 @@ UNKNOWN = 401
 
 @click.command(name="login", cls=Command)
 @click.argument("name", required=False, callback=require_name)
-@click.option("--url", envvar="IDENTITY_URL", default=DEFAULT_URL, show_default=True, help="Where the service listens.")
+@click.option("--url", envvar="IDENTITY_URL", default=DEFAULT_URL, help="URL of the service.")
 @secret_option("--api-key", "IDENTITY_API_KEY", what="API key")
 @secret_option("--token", "IDENTITY_TOKEN", what="access token")
-@click.option("--anonymous", is_flag=True, help="Keep the address alone: who signs with a keys file needs no more.")
+@click.option("--anonymous", is_flag=True, help="Store the URL alone. This is enough if you sign with a keys file.")
 def command(name: str | None, url: str, api_key: str | None, token: str | None, anonymous: bool) -> None:
-    """Keep where a service is, and an API key or access token for it, as the profile NAME (the host of the URL by default), and use it.
+    """Store the URL of a service and a credential as the profile NAME (default: the host of the URL), and use it.
 
-    The credential is tried first. On a terminal it is asked for where no option gives it. It is kept in a file that only you can read,
-    and is sent to this URL alone. --url, --profile, the environment (IDENTITY_URL, IDENTITY_API_KEY), the profile in use: what comes
-    first in this order counts.
+    The credential is tried first. On a terminal it is prompted for if no option gives it. It is stored in a file
+    that only you can read, and sent to this URL alone.
+
+    Order of precedence: --url, --profile, the environment (IDENTITY_URL, IDENTITY_API_KEY), the current profile.
     """
     if urlsplit(url).username or urlsplit(url).password:
         misused("an address holds no password", "give the URL without it, and the credential by --api-key or --token")

@@ -13,7 +13,9 @@ STILL = "the credential itself is still good: `identity keys revoke` ends an API
 @click.command(name="logout", cls=Command)
 @click.argument("name", required=False, callback=require_name)
 def command(name: str | None) -> None:
-    """Forget the profile NAME, or the one in use, and its credential. The service is not asked: the credential stays good there."""
+    """Delete the profile NAME (default: the current one) and its credential. The credential stays valid at the
+    service.
+    """
     with changed_profiles() as kept:
         gone = name or kept.use
         if gone is None:

@@ -118,7 +118,7 @@ profile_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_remember,
-    help="Ask the service of this profile, with its credential; the one that `identity use` names by default.",
+    help="Profile whose service and credential are used.  [default: that of `identity use`]",
 )
 
 named_profile_option = click.option(
@@ -127,7 +127,7 @@ named_profile_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_remember,
-    help="Instead of --url: the service of this profile, with its credential. The profile in use does not count here.",
+    help="Profile whose service and credential are used in place of --url. The current profile does not apply.",
 )
 
 

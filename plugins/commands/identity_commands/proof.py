@@ -16,14 +16,15 @@ from identity_commands.proof_question import proven, question_option
 from identity_commands.proof_verify import verify
 from identity_commands.remote import RemoteCaller, add_command, named, with_caller
 from identity_commands.secret_input import secret_option
+from identity_commands.terminal import ids_option, show_table
 from identity_core.cli.options import Whole
-from identity_core.cli.output import fail, misused, show
+from identity_core.cli.output import fail, misused
 from identity_core.cli.plugin_commands import OpenGroup
 
 
 @click.group(name="proof", cls=OpenGroup)
 def command() -> None:
-    """Make zero-knowledge proofs at home, check them offline or with a service that resolves; get and revoke those that a service keeps."""
+    """Request, create, verify, show, revoke and import zero-knowledge proofs."""
 
 
 command.add_command(verify)
@@ -34,26 +35,27 @@ command.add_command(import_)
 
 
 @command.command()
-@click.option("--ibct", "token", type=click.File("rb"), required=True, help="The holder's token, - for standard input.")
-@click.option("--credential", metavar="ID", help="The credential to prove with.")
+@click.option("--ibct", "token", type=click.File("rb"), required=True, help="The holder's token; - is standard input.")
+@click.option("--credential", metavar="ID", help="Id of the credential.")
 @question_option
 @click.option(
     "--value",
     "values",
     multiple=True,
-    help="The target value, one for each predicate of the token; may be left out where the token or the delegation pins it.",
+    help="Value of each predicate of the token. It may be omitted if the token or the delegation pins it.",
 )
-@click.option("--challenge", help="The verifier's challenge, at least 16 characters.")
-@click.option("--domain", help="The verifier: a DID or an origin.")
+@click.option("--challenge", help="Challenge of the verifier, at least 16 characters.")
+@click.option("--domain", help="Verifier of the proof: its DID or origin.")
 @click.option(
     "--holder-consent",
     type=click.File("rb"),
     metavar="FILE",
-    help="What the holder's wallet printed (`identity proof consent`), where it keeps the secret.",
+    help="Output of `identity proof consent`, if the wallet stores the secret.",
 )
-@click.option("--anchor", is_flag=True, help="Put a commitment to the proof on the ledger.")
-@click.option("--sync-wait-ms", type=Whole(min=0), default=0, help="How long to wait for the anchor.")
+@click.option("--anchor", is_flag=True, help="Write a commitment to the proof to the ledger.")
+@click.option("--sync-wait-ms", type=Whole(min=0), default=0, help="Wait for the anchor, in ms.")
 @secret_option("--token", "IDENTITY_TOKEN", what="access token", parameter="bearer")
+@ids_option
 @with_caller
 def request(
     caller: RemoteCaller,
@@ -67,11 +69,12 @@ def request(
     bearer: str | None,
     **verifier: str | None,
 ) -> None:
-    """Request a proof and print it. The token names holder, agent and predicates. For several credentials, or under a pseudonym, give the
-    question that the token was made for. One predicate is a proof (generateDelegatedProof); everything else is a presentation
-    (createDelegatedPresentation).
+    """Request a proof and print it. The token names holder, agent and predicates.
 
-    Sending the same again gets the same proof; a token serves no other request.
+    For several credentials, or under a pseudonym, give the question for which the token was issued. One predicate
+    is a proof (generateDelegatedProof); everything else is a presentation (createDelegatedPresentation).
+
+    The same request again returns the same proof. A token cannot be used for another request.
     """
     from identity_client import ibct
 
@@ -91,7 +94,7 @@ def request(
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error if isinstance(error, ValueError) else "it has not the members of a token"
         fail(f"this is no token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
-    show(caller.send(ibct.operation_of(body), body=body, token=bearer))
+    show_table(caller.send(ibct.operation_of(body), body=body, token=bearer))
 
 
 def _text(body: dict[str, Any]) -> str:
@@ -116,15 +119,15 @@ _PROOF = click.argument("proof_id")
 add(
     "get",
     "getProof",
-    "Print a stored proof and how its anchor has fared. Its `proof` member can be given to `identity proof verify`.",
+    "Show a stored proof and the state of its anchor. Its `proof` member is an input of `identity proof verify`.",
     _PROOF,
 )
 add(
     "revoke",
     "revokeProof",
-    "Take a stored proof back. Doing it twice changes nothing.",
+    "Revoke a stored proof. A second revocation changes nothing.",
     _PROOF,
-    click.option("--reason", help="Why; the holder and the agent can read it."),
-    click.option("--sync-wait-ms", "syncWaitMs", type=Whole(min=0), default=0, help="How long to wait for the anchor."),
+    click.option("--reason", help="Reason, shown to the holder and the agent."),
+    click.option("--sync-wait-ms", "syncWaitMs", type=Whole(min=0), default=0, help="Wait for the anchor, in ms."),
     body=named,
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -28,18 +28,28 @@ if TYPE_CHECKING:
     from identity_core.domain.proofs.proof import Context
 
 
+COVERS: Final = {"audience": 1, "challenge": 2, "question": 4, "agent-key": 8, "token": 16}
+"""The parts of a request that a consent may cover, with their numbers in ``Cover``."""
+
+
+def cover_of(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    """Return the sum of the named parts. A number from 0 to 31 is such a sum."""
+    if text is None or text in map(str, range(32)):
+        return None if text is None else int(text)
+    names = [name.strip().lower() for name in text.split(",")]
+    if unknown := [name for name in names if name not in COVERS]:
+        raise click.BadParameter(f"{', '.join(unknown)}: name some of {', '.join(COVERS)}, separated by commas.")
+    return sum(COVERS[name] for name in {*names})
+
+
 @click.command(cls=Command)
 @input_argument
 @keys_option
 @held_option
-@click.option("--audience", help="Whom the proof is for: the `domain` of the request.")
-@click.option("--challenge", metavar="TEXT", help="The verifier's challenge, as in the request.")
-@click.option(
-    "--agent-key",
-    metavar="MULTIKEY",
-    help="Agree in advance, in place of --challenge: to whatever this Ed25519 key of an agent hands over.",
-)
-@click.option("--hours", type=Whole(1, 24), default=1, show_default=True, help="How long it is good, at least.")
+@click.option("--audience", help="Verifier of the proof: the `domain` of the request.")
+@click.option("--challenge", metavar="TEXT", help="Challenge of the verifier, as in the request.")
+@click.option("--agent-key", metavar="MULTIKEY", help="Ed25519 key of an agent, for a consent in advance.")
+@click.option("--hours", type=Whole(1, 24), default=1, help="Minimum validity, in hours.")
 def consent(
     file: Any, wallet: Path, held: Path, audience: str | None, challenge: str | None, agent_key: str | None, hours: int
 ) -> None:
@@ -107,13 +117,14 @@ def _served(body: dict[str, Any], audience: str | None, challenge: str | None, n
 @click.command(name="hand-over", cls=Command)
 @input_argument
 @keys_option
-@click.option("--audience", required=True, help="Whom you hand it to: the `domain` of your request.")
-@click.option("--challenge", required=True, metavar="TEXT", help="The verifier's challenge, as in your request.")
+@click.option("--audience", required=True, help="Verifier of the proof: the `domain` of your request.")
+@click.option("--challenge", required=True, metavar="TEXT", help="Challenge of the verifier, as in your request.")
 def hand_over(file: Any, wallet: Path, audience: str, challenge: str) -> None:
-    """Sign a proof as the agent whose key it names: FILE holds what `identity proof request` printed for a consent that was given to
-    your key (`identity proof consent --agent-key`); `-` is standard input. Prints what `identity proof verify` takes.
+    """Sign a proof as the agent whose key it names. FILE contains the output of `identity proof request` for a consent
+    to your key.
 
-    Nothing is signed that names another key, audience or challenge.
+    `identity proof consent --agent-key` makes such a consent; - is standard input. The output is the input of
+    `identity proof verify`. A proof that names another key, audience or challenge is not signed.
     """
     from identity_bound_credentials.handover import hand_over as signed
     from identity_verification.domain.received import ReceivedProof

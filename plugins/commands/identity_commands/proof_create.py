@@ -36,25 +36,21 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @keys_option
 @held_option
-@click.option("--credential", "credential_id", metavar="ID", help="Which of the file's credentials.")
-@several("--predicate", "ATTRIBUTE TYPE VALUE", "What the verifier asked.", into="predicates")
+@click.option("--credential", "credential_id", metavar="ID", help="Id of a credential in the file.")
+@several("--predicate", "ATTRIBUTE TYPE VALUE", "Requested predicate; repeatable.", into="predicates")
 @question_option
-@click.option("--audience", required=True, help="Whom the proof is for: the verifier's DID or origin.")
-@click.option("--challenge", required=True, metavar="TEXT", help="The verifier's challenge, 16 to 256 characters.")
+@click.option("--audience", required=True, help="Verifier of the proof: its DID or origin.")
+@click.option("--challenge", required=True, metavar="TEXT", help="Challenge of the verifier, 16 to 256 characters.")
 @click.option(
     "--gap",
     "gaps",
     type=click.File("rb"),
     multiple=True,
     metavar="FILE",
-    help="What `identity status-list fetch --json` printed, one for each credential: the proof then says that none is revoked.",
+    help="File that `identity status-list fetch --json` printed, one per credential. The proof then shows that none is revoked.",
 )
-@click.option(
-    "--list-key",
-    metavar="MULTIKEY",
-    help="The key of the gap's list, where it is not the one that signed the credential.",
-)
-@click.option("--minutes", type=Whole(1, 60), default=10, show_default=True, help="How long it is good.")
+@click.option("--list-key", metavar="MULTIKEY", help="Key of the status list, if another than the credential's.")
+@click.option("--minutes", type=Whole(1, 60), default=10, help="Validity of the proof, in minutes.")
 def create(
     wallet: Path,
     held: Path,
@@ -67,10 +63,12 @@ def create(
     list_key: str | None,
     minutes: int,
 ) -> None:
-    """Prove at home, with credentials that `identity credential accept` took, and print what `identity proof verify` takes. No service
-    learns of it. The verifier checks it as one of a service's, and sees that no token of an agent stands behind it.
+    """Create a proof on this machine, with credentials that `identity credential accept` stored. No service is called.
 
-    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
+    The output is the input of `identity proof verify`. A verifier checks it like a proof of a service, and sees
+    that no agent's token is involved.
+
+    A VALUE is JSON (18, true, ["JP","DE"]). Other text is a string (2008-01-01, 10.50, JP).
     """
     from identity_bound_credentials.domain.presentation import last_expiry, proof_day
 

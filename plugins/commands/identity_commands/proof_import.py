@@ -42,10 +42,11 @@ class NotARecord(ValueError):
 @input_argument
 @of_installation
 def import_(settings: Settings, file: Any) -> None:
-    """Bring in proofs that were made before proofs were anchored: FILE has one JSON object a line, as `identity proof get --json` prints
-    it, without an anchor; `-` is standard input. All of them or none; what is there already stays as it is.
+    """Import proofs from before anchoring existed: all of them, or none. Existing proofs stay unchanged.
 
-    They show the anchor status `pre-phase7`; `identity anchor backfill` has them anchored.
+    FILE contains one JSON object per line, as `identity proof get --json` prints it, without an anchor; - is
+    standard input. The imported proofs have the anchor status `pre-phase7`; `identity anchor backfill` anchors
+    them.
     """
     records = _records(file)
     refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")

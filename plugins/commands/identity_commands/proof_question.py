@@ -16,7 +16,7 @@ question_option: Final = click.option(
     "--question",
     type=click.File("rb"),
     metavar="FILE",
-    help="A question about several credentials, or with a pseudonym: a JSON object of credentials, same, either, pseudonym.",
+    help="File with a question about several credentials or with a pseudonym: a JSON object of credentials, same, either, pseudonym.",
 )
 
 

@@ -20,6 +20,7 @@ from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.options import installed_plugins, refuse_absent, several
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
+from identity_commands.proof_consent import cover_of
 from identity_commands.proof_question import proven, question_from_json, question_of, question_option
 from identity_commands.public_keys import (
     KeyFinder,
@@ -130,46 +131,46 @@ def installed_prover(settings: Settings) -> Prover:
 @click.command(cls=Command)
 @input_argument
 @issuer_options
-@click.option("--resolve", "url", metavar="URL", help="Let this service resolve the issuer's DID.")
-@click.option("--issuer", metavar="DID", help="Who must have issued it; or its verification method, as a DID URL.")
-@several("--predicate", "ATTRIBUTE TYPE VALUE", "What you asked.", into="predicates")
+@click.option("--resolve", "url", metavar="URL", help="URL of the service that resolves the issuer's DID.")
+@click.option("--issuer", metavar="DID", help="DID of the required issuer, or its verification method as a DID URL.")
+@several("--predicate", "ATTRIBUTE TYPE VALUE", "Requested predicate; repeatable.", into="predicates")
 @question_option
-@click.option("--audience", help="Whom the proof must be for: the domain of the request.")
-@click.option("--challenge", metavar="TEXT", help="The challenge that you gave.")
-@click.option("--nonce", metavar="BASE64URL", help="The same as bytes.")
-@click.option("--proof-id", help="The proof's id.")
+@click.option("--audience", help="Required verifier of the proof: the domain of the request.")
+@click.option("--challenge", metavar="TEXT", help="Challenge of your request.")
+@click.option("--nonce", metavar="BASE64URL", help="Challenge as bytes, in place of --challenge.")
+@click.option("--proof-id", help="Required id of the proof.")
 @click.option(
     "--require",
     "requires",
     multiple=True,
     type=click.Choice(["holder", "credentialValidity", "credentialStatus"]),
-    help="What the proof must say itself, as one of suite 2 can: no record is asked then.",
+    help="Statement that the proof must contain (suite 2); repeatable.",
 )
-@click.option("--agent-key", metavar="MULTIKEY", help="The Ed25519 key of the agent who must hand it over.")
+@click.option("--agent-key", metavar="MULTIKEY", help="Ed25519 key of the agent that must have signed the proof.")
 @click.option(
+    "--consent-covers",
     "--consent-cover",
-    type=Whole(0, 31),
-    metavar="SUM",
-    help="What the holder's consent must be about at least: 1 audience, 2 challenge, 4 question, 8 the agent's key, 16 the "
-    "token (without it 7). 12 and 13 take one that was given in advance.",
+    "consent_cover",
+    callback=cover_of,
+    metavar="NAMES",
+    help="What the holder's consent must cover at least: audience, challenge, question, agent-key or token, separated by commas. "
+    "A consent in advance covers question,agent-key.  [default: audience,challenge,question]",
 )
-@click.option("--max-age", type=Whole(0), metavar="SECONDS", help="How old it may be, by its own word.")
+@click.option("--max-age", type=Whole(0), metavar="SECONDS", help="Maximum age of the proof, in seconds.")
 @click.option(
     "--status-max-age",
     type=Whole(0),
     metavar="SECONDS",
-    help="How long ago the epoch of its status list may have ended (without it, an hour).",
+    help="Maximum time since the end of the epoch of its status list, in seconds.  [default: 3600]",
 )
 @click.option(
     "--schema",
     type=click.File("rb"),
-    help="The registered schema: what `identity credential schema get ID --json` printed.",
+    help="File with the registered schema, as `identity credential schema get ID --json` prints it.",
 )
-@click.option("--at", metavar="TIME", help="Check as of this RFC 3339 time instead of now.")
-@click.option("--ledger", "on_ledger", is_flag=True, help="Ask the ledger for the root of the proof's anchor too.")
-@click.option(
-    "--signature-only", is_flag=True, help="Compare with less: the proof is then called genuine, and may be a replay."
-)
+@click.option("--at", metavar="TIME", help="RFC 3339 time at which the proof is verified.  [default: now]")
+@click.option("--ledger", "on_ledger", is_flag=True, help="Look up the root of the proof's anchor on the ledger too.")
+@click.option("--signature-only", is_flag=True, help="Compare with less: the proof is genuine, and may be a replay.")
 @of_installation
 def verify(
     settings: Settings, file: Any, at: str | None, on_ledger: bool, signature_only: bool, **expected: Any

@@ -32,7 +32,7 @@ from identity_commands.profiles import (
 )
 from identity_commands.refusals import BY_DOCUMENT, as_options
 from identity_commands.secret_input import secret_option
-from identity_commands.terminal import on_one_line, show_table, working
+from identity_commands.terminal import ids_option, on_one_line, show_table, working
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import FILE, Whole
 from identity_core.cli.output import Text, fail, prints_json, refused_values
@@ -46,7 +46,7 @@ url_option = all_of(
         "--url",
         envvar="IDENTITY_URL",
         callback=asked_url,
-        help="Where the service listens; IDENTITY_ORIGIN says its public_url where that is another.  "
+        help="URL of the service. Set IDENTITY_ORIGIN to its public_url if that differs.  "
         f"[env var: IDENTITY_URL; default: the profile's, else {DEFAULT_URL}]",
     ),
 )
@@ -62,14 +62,12 @@ CALL_ERRORS = (ServiceError, ForeignOrigin, ServiceUnreachable)
 
 api_key_option = secret_option("--api-key", "IDENTITY_API_KEY", what="API key")
 _keys = functools.partial(click.option, "--keys", "wallet", type=FILE, envvar="IDENTITY_KEYS", show_envvar=True)
-keys_option = _keys(
-    required=True,
-    help="File with the DID's keys, as `identity did create --keys FILE` wrote it; - reads it from standard input.",
-)
-wallet_option = _keys(help="Ask as the DID of this keys file (- for standard input); without it, with the API key.")
+keys_option = _keys(required=True, help="Keys file of `identity did create`; - is standard input.")
+wallet_option = _keys(help="Keys file that signs the request; - is standard input. Without it the API key is used.")
 page_options = (
-    click.option("--limit", type=Whole(1, 200), default=50, show_default=True, help="The most items."),
-    click.option("--cursor", help="`nextCursor` of the page before."),
+    click.option("--limit", type=Whole(1, 200), default=50, help="Maximum number of items."),
+    click.option("--cursor", help="`nextCursor` of the previous page."),
+    ids_option,
 )
 
 

@@ -26,7 +26,7 @@ def service_options(decorated: F) -> F:
         states = None if url is None else conditions(url, **signed_in(url, api_key))
         decorated(**rest, running=None if states is None else functools.partial(as_running, running=states))
 
-    return named_service_option("A running service, whose states are shown.")(api_key_option(wrapped))  # type: ignore[no-any-return]
+    return named_service_option("URL of a running service, for the state of its plugins.")(api_key_option(wrapped))  # type: ignore[no-any-return]
 
 
 HOOKS = {kind: hook for hook, kind in PROVIDE_HOOKS.items()} | {"bearer": BEARER_HOOK}

@@ -93,7 +93,9 @@ def secret_option(name: str, variable: str, *, what: str, parameter: str | None 
         return value
 
     declarations = (name,) if parameter is None else (name, parameter)
-    help_text = f"File that holds the {what}, or - to type or pipe it.  [env var: {variable}, the {what} itself]"
+    help_text = (
+        f"File with the {what}; - prompts for it or reads standard input.  [env var: {variable}, the {what} itself]"
+    )
     return click.option(*declarations, metavar="FILE", envvar=variable, callback=read, help=help_text)
 
 

@@ -17,7 +17,7 @@ from identity_core.cli.output import Command, fail, show
 @url_option
 @api_key_option
 def command(url: str, api_key: str | None) -> None:
-    """Show version, readiness and extensions of a service. With an administrator's key its parts are shown, too."""
+    """Show version, readiness and extensions of a service. With an administrator's API key, show its parts too."""
     credential = signed_in(url, api_key)
     with session(url, **credential) as opened:
         version = opened.call("GET", "/version", signed_in=False)

@@ -45,18 +45,18 @@ list_options = all_of(
         "list_id",
         required=True,
         metavar="ID",
-        help="The list, 22 characters: it is in the header of its credentials.",
+        help="Id of the list, 22 characters, as in the header of its credentials.",
     ),
-    click.option(
-        "--period", type=click.Choice([*PERIODS]), default="day", show_default=True, help="Length of an epoch."
-    ),
-    click.option("--epoch", default="current", show_default=True, metavar="N|current|next", help="Which epoch."),
+    click.option("--period", type=click.Choice([*PERIODS]), default="day", help="Length of an epoch."),
+    click.option("--epoch", default="current", metavar="N|current|next", help="Epoch of the list."),
 )
 
 
 @click.group(name="status-list")
 def command() -> None:
-    """Which credentials are revoked, as signed gaps: made by their issuer, used by holders to prove that theirs is not."""
+    """Publish and fetch signed status lists. The issuer publishes them; a holder proves with them that a credential is
+    not revoked.
+    """
 
 
 @command.command(cls=Command)
@@ -68,12 +68,15 @@ def command() -> None:
     required=True,
     type=click.File("rb"),
     metavar="FILE",
-    help="The handles that are revoked or suspended, a number a line; - for standard input.",
+    help="File with the revoked or suspended handles, one number per line; - is standard input.",
 )
-@click.option("--folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="The published folder.")
+@click.option("--folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to publish.")
 def publish(wallet: Path, method: str | None, handles: Any, folder: Path, **which: Any) -> None:
-    """Write the list of an epoch into a folder: the shards, whose names are their digests, and then the manifest. The list of the
-    next epoch is made shortly before it begins. What has not changed stays as it is; a list that has becomes the next edition."""
+    """Write the status list of an epoch into a folder: the shards, named by their digests, and then the manifest.
+
+    Create the list of the next epoch shortly before it begins. Unchanged files stay. A changed list becomes the
+    next edition.
+    """
     from identity_bound_credentials.domain import status_gaps
 
     from identity_client.status_list import StatusListRefused
@@ -109,28 +112,26 @@ def publish(wallet: Path, method: str | None, handles: Any, folder: Path, **whic
 @command.command(cls=Command)
 @click.argument("url")
 @list_options
-@click.option(
-    "--method",
-    required=True,
-    metavar="KEY_ID",
-    help="The DID URL of the list's key, as the credential's header names it.",
-)
-@click.option("--key", "public_key", required=True, metavar="MULTIKEY", help="That key (z…), as in its DID document.")
+@click.option("--method", required=True, metavar="KEY_ID", help="DID URL of the list's key, as in the credential.")
+@click.option("--key", "public_key", required=True, metavar="MULTIKEY", help="Public key of the list (z…).")
 @secret_option("--handle", "IDENTITY_HANDLE", what="handle")
-@click.option("--digest", metavar="DIGEST", help="What the transparency log has of the manifest: no other is taken.")
+@click.option("--digest", metavar="DIGEST", help="Required digest of the manifest, as in the transparency log.")
 @click.option(
     "--log-key",
     "log_key",
     envvar="IDENTITY_LEDGER_KEY",
     show_envvar=True,
-    help="The verifier key of the transparency log, or a file with it: no list is taken that is not proven to be in the log.",
+    help="Verifier key of the transparency log, or a file that contains it. The list must be proven to be in the log.",
 )
 @policy_option
-@click.option("--save-proof", type=FILE, help="Keep that proof, to be shown to others; with --log-key or --policy.")
-@click.option("--whole", is_flag=True, help="Fetch all shards, so that the server learns nothing at all.")
+@click.option("--save-proof", type=FILE, help="File to which that proof is written; with --log-key or --policy.")
+@click.option("--whole", is_flag=True, help="Fetch all shards, so that the server does not see which handle is meant.")
 def fetch(url: str, method: str, public_key: str, handle: str | None, digest: str | None, **which: Any) -> None:
-    """Fetch the gap of a handle from what is published below URL, and check it. The server learns one shard of a thousand gaps, and
-    when. Prints what a prover takes; ends with 1 where the handle is in the list."""
+    """Fetch the gap of a handle from the status list below URL, and verify it.
+
+    The server sees one shard of a thousand gaps and the time. The output is the input of a prover. The exit code is
+    1 if the handle is in the list.
+    """
     whole, save, logged = (
         which.pop("whole"),
         which.pop("save_proof"),

@@ -16,13 +16,32 @@ from identity_core.cli.output import Text, escaped_line, prints_json, show
 from identity_core.cli.terminal import STYLE_OF, is_terminal
 
 DELAY_SECONDS = 1.0
+_IDS_ALONE: Final = "identity.ids_alone"
+_IDS: Final = ("apiKey", "id", "sequence", "did", "proofId", "challenge", "profile", "name")
+ids_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, value: context.meta.update({_IDS_ALONE: value}),
+    help="Print the id alone, one per line.",
+)
+"""For commands that create or list records. A new API key is printed itself, because it is shown once."""
 _CLEARED: Final = "\r\x1b[2K"
 
 
 def show_table(value: Any, text: Text | None = None, *, columns: Mapping[str, Text] | None = None) -> None:
     """Print ``value`` as ``show`` does. On a terminal the records of a list, or of a page, are a table with these ``columns``."""
-    if columns is None or prints_json() or not is_terminal(sys.stdout) or not _as_table(value, columns):
+    if click.get_current_context().meta.get(_IDS_ALONE) and not prints_json():
+        click.echo("".join(f"{escaped_line(one)}\n" for one in _ids(value)), nl=False)
+    elif columns is None or prints_json() or not is_terminal(sys.stdout) or not _as_table(value, columns):
         show(value, text)
+
+
+def _ids(value: Any) -> list[str]:
+    """Return the first member of ``_IDS`` of each record."""
+    records = value if isinstance(value, list) else value.get("items", [value])
+    return [str(next(one[name] for name in _IDS if name in one)) for one in records]
 
 
 def _as_table(value: Any, columns: Mapping[str, Text]) -> bool:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from identity_commands.profiles import KINDS, Profiles, changed_profiles, read_profiles, require_name
-from identity_commands.terminal import show_table
+from identity_commands.terminal import ids_option, show_table
 from identity_core.cli.output import Command
 
 
 @click.command(name="use", cls=Command)
 @click.argument("name", required=False, callback=require_name)
+@ids_option
 def command(name: str | None) -> None:
-    """Use the profile NAME from now on; without NAME, list the profiles. `identity login` makes them."""
+    """Use the profile NAME from now on. Without NAME, list the profiles. `identity login` creates them."""
     if name is None:
         kept = read_profiles()
     else:

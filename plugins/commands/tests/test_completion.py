@@ -104,7 +104,7 @@ def test_errors_are_json_where_json_was_asked_for(
     assert done.stdout == ""
 
 
-def test_what_others_wrote_does_not_move_the_terminal(identity: Commands) -> None:
+def test_foreign_text_does_not_move_the_terminal(identity: Commands) -> None:
     done = identity("upgrade", "check", "--json", "--data-dir", "a\x1b[2Jb\u202ec\nd")
     assert done.stderr.isascii()
     assert "\x1b" not in done.stderr

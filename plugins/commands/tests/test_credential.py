@@ -69,7 +69,7 @@ def test_a_schema_is_registered_got_and_listed(remote: Commands, schema: Path) -
     assert made["id"] in remote.ok("credential", "schema", "list", "--limit", "200")
 
 
-def test_what_is_wrong_with_a_schema_is_said_in_words(remote: Commands, here: Path) -> None:
+def test_schema_errors_are_readable(remote: Commands, here: Path) -> None:
     (here / "wrong.json").write_text('{"attributes": [{"name": "age"}]}')
     said = remote.refused("credential", "schema", "create", here / "wrong.json")
     assert '/attributes/0, "type" is a required property' in said[1]
@@ -83,7 +83,7 @@ def test_a_schema_may_bring_its_id_and_its_registrant(remote: Commands, here: Pa
     assert "CONFLICT" in remote.refused("credential", "schema", "create", schema, "--id", name)[0]
 
 
-def test_what_is_signed_here_is_imported_and_verifies(
+def test_locally_signed_credential_is_imported(
     remote: Commands, here: Path, wallet: Path, imported: dict[str, Any]
 ) -> None:
     assert imported["status"] == "active"
@@ -138,9 +138,7 @@ def test_suspend_resume_and_revoke(remote: Commands, issuer: Path, wallet: Path,
     assert "CONFLICT" in remote.refused("credential", "suspend", *by_issuer)[0]
 
 
-def test_what_cannot_be_signed_says_why_and_quotes_no_value(
-    remote: Commands, issuer: Path, schema: Path, wallet: Path
-) -> None:
+def test_signing_error_quotes_no_value(remote: Commands, issuer: Path, schema: Path, wallet: Path) -> None:
     said = remote.refused(
         "credential", "sign", "--keys", issuer, "--holder", did_of(wallet), "--schema", schema,
         "--value", "age", "24.5", "--value", "name", "topsecret", "--value", "born", "null",

@@ -372,13 +372,13 @@ def test_wallet_proves_at_home_what_verifier_requires_offline(holding: Exchange)
     assert "not valid" in holding.run.refused(*holding.verifying(made, *SAID, "--at", printed(tomorrow)))[0]
 
 
-def test_what_was_not_asked_is_not_said(holding: Exchange) -> None:
+def test_unrequested_claims_are_not_disclosed(holding: Exchange) -> None:
     made = copy_text("proof", holding.run.json(*holding.proving("--predicate", *ADULT)))
     assert holding.run.ok(*holding.verifying(made, *SAID[:4])).startswith("valid")
     assert "credentialStatus" in holding.run.refused(*holding.verifying(made, *SAID))[0]
 
 
-def test_what_does_not_hold_is_not_proved(holding: Exchange) -> None:
+def test_false_statement_is_not_proved(holding: Exchange) -> None:
     (kept,) = json.loads(Path("held").read_text())["credentials"].values()
     handle = int(kept["credential"]["credentialStatus"][-1]["statusListIndex"])
     for more in (("--predicate", "age", "gte", "25"), ("--gap", holding.gap(handle))):
@@ -414,7 +414,7 @@ def test_a_credential_that_is_not_there_ends_the_command(exchange: Exchange) -> 
     assert "no such credential" in exchange.run.refused("proof", "create", *words, "--credential", "urn:x")[0]
 
 
-def test_what_is_signed_for_a_services_list_is_imported_there(exchange: Exchange) -> None:
+def test_credential_for_service_list_is_imported(exchange: Exchange) -> None:
     words = ("--keys", exchange.keys[IVO], "--holder", HANA, "--schema", exchange.schema, "--book", "book")
     service = ("--service", "https://id.example/")
     offer = copy_text("offer", exchange.run.json("credential", "offer", *words, *service))

@@ -70,7 +70,7 @@ def test_an_agent_passes_on(alone: Commands, remote: Commands, wallet: Path, aki
     assert wide[1].endswith("; member: expiresAt")
 
 
-def test_what_is_missing_is_said(remote: Commands, wallet: Path, aki: Path) -> None:
+def test_missing_field_is_named(remote: Commands, wallet: Path, aki: Path) -> None:
     nothing = remote.refused("delegation", "create", "--agent", "did:ids:x", "--level", "2", status=2)
     assert "--action" in nothing[2]
     action = ("--agent", did(aki), "--level", "2", "--action", "zkp.prove.age.gte")

@@ -160,7 +160,7 @@ def identity_provide_prover():
 """
 
 
-def test_of_two_provers_the_environment_chooses(
+def test_environment_selects_one_of_two_provers(
     identity: Commands, here: Path, monkeypatch: pytest.MonkeyPatch, forked: None
 ) -> None:
     pytest.importorskip("identity_prover_bbs")

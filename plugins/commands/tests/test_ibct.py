@@ -96,7 +96,7 @@ def test_several_tokens_at_once_are_lines_or_one_array(wallet: str) -> None:
         (("--count", "0"), "--count"),
     ],
 )
-def test_what_no_token_can_say(wallet: str, more: tuple[str, ...], said: str) -> None:
+def test_token_refuses_invalid_content(wallet: str, more: tuple[str, ...], said: str) -> None:
     result = issue(wallet, *more)
     assert result.exit_code == 2
     assert said in result.output

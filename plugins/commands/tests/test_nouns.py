@@ -46,6 +46,23 @@ def test_dids_are_listed(remote: Commands, anyone: Commands, hana: tuple[str, Pa
     assert "AUTH_REQUIRED" in anyone.refused("did", "list")[0]
 
 
+def test_quiet_prints_ids_alone(remote: Commands, anyone: Commands, hana: tuple[str, Path], tmp_path: Path) -> None:
+    did, keys = hana
+    made = remote.ok("did", "create", "--keys", tmp_path / "other.json", "-q")
+    assert re.fullmatch(r"did:ids:\w+\n", made)
+    assert {did, made.strip()} <= {*remote.ok("did", "list", "--limit", "200", "--quiet").split()}
+    numbers = anyone.ok("events", "list", "--limit", "1000", "-q").split()
+    assert numbers == sorted(numbers, key=int) != []
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"id": "urn:schema:quiet", "attributes": [{"name": "age", "type": "integer"}]}')
+    assert remote.ok("credential", "schema", "create", schema, "-q") == "urn:schema:quiet\n"
+    assert "urn:schema:quiet" in remote.ok("credential", "schema", "list", "--limit", "200", "-q").split()
+    made = anyone.ok("challenge", "create", "--domain", "https://shop.example", "--keys", keys, "-q")
+    assert re.fullmatch(r"\S+\n", made)
+    assert remote.ok("delegation", "list", "--keys", keys, "-q") == ""
+    assert "items" in remote.json("did", "list", "-q")
+
+
 def test_the_feed_goes_on_where_it_ended(anyone: Commands, hana: tuple[str, Path]) -> None:
     did, _ = hana
     events, after = [], 0

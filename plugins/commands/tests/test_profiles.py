@@ -179,7 +179,7 @@ def test_a_secret_goes_to_its_own_service_alone(identity: Commands, recorder: Ca
     assert home.last() is None
 
 
-def test_what_is_nearer_counts(identity: Commands, recorder: Callable[..., Recorder], here: Path) -> None:
+def test_nearest_setting_wins(identity: Commands, recorder: Callable[..., Recorder], here: Path) -> None:
     home = recorder()
     log_in(identity, home, "home")
     identity.environment["IDENTITY_API_KEY"] = "idk_live_environment"

@@ -6,8 +6,9 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import click
 import pytest
-from identity_commands.proof_verify import verify_octets
+from identity_commands.proof_verify import verify, verify_octets
 from identity_prover_bbs.plugin import BbsProver
 from identity_verification.domain.verification import Expectation
 
@@ -49,12 +50,12 @@ def test_it_needs_no_record(text: str) -> None:
         {"prover": TransparentProver()},
     ],
 )
-def test_what_is_not_so_is_refused(text: str, wrong: dict[str, Any]) -> None:
+def test_false_expectation_is_refused(text: str, wrong: dict[str, Any]) -> None:
     with pytest.raises(ProofInvalid):
         verified(text, **wrong)
 
 
-def test_what_it_does_not_say_is_missed() -> None:
+def test_missing_statement_is_reported() -> None:
     silent = target(status=False).prove()
     assert verified(silent, requires=ALL - {"credentialStatus"})["verified"] is True
     with pytest.raises(ProofInvalid) as refused:
@@ -68,6 +69,30 @@ def test_its_status_list_is_as_new_as_the_verifier_wants(text: str) -> None:
     with pytest.raises(ProofInvalid) as refused:
         verified(target(status=False).prove(), requires=frozenset(), status_max_age=none)
     assert "status list" in refused.value.details["reason"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cover"),
+    [
+        (None, None),
+        ("7", 7),
+        ("0", 0),
+        ("audience,challenge", 3),
+        ("Question, agent-key", 12),
+        ("token", 16),
+        ("audience,audience", 1),
+    ],
+)
+def test_consent_cover_is_named_or_a_number(text: str | None, cover: int | None) -> None:
+    (option,) = [one for one in verify.params if one.name == "consent_cover"]
+    assert option.process_value(click.Context(verify), text) == cover
+
+
+@pytest.mark.parametrize("text", ["", "32", "-1", "audience,verifier", "audience;challenge", "٧"])
+def test_unknown_part_of_consent_cover_is_refused(text: str) -> None:
+    (option,) = [one for one in verify.params if one.name == "consent_cover"]
+    with pytest.raises(click.BadParameter, match="audience, challenge, question, agent-key, token"):
+        option.process_value(click.Context(verify), text)
 
 
 def test_alternatives_are_refused() -> None:

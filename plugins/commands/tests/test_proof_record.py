@@ -101,7 +101,7 @@ def test_texts_have_1_to_2048_characters(name: str) -> None:
     ],
     ids=str,
 )
-def test_what_is_malformed_is_named(change: dict[str, Any], says: str) -> None:
+def test_malformed_member_is_named(change: dict[str, Any], says: str) -> None:
     with pytest.raises(NotARecord, match=says):
         proof_of_record(RECORD | change, SALT)
 

@@ -93,7 +93,7 @@ def fetch(identity: Commands, url: str, handle: int, *more: str) -> tuple[Any, .
     return ("status-list", "fetch", url, *which, *(() if "--epoch" in more else ("--epoch", str(EPOCH))), *more)
 
 
-def test_what_is_published_is_fetched_from_any_web_server(identity: Commands, published: Publish, mirror: str) -> None:
+def test_published_list_is_fetched_from_any_web_server(identity: Commands, published: Publish, mirror: str) -> None:
     made = published("1000\n2500000000\n")
     assert (made["gaps"], made["shards"], made["edition"], made["changed"]) == (3, 1, 1, True)
     got = identity.json(*fetch(identity, mirror, 77_000, "--digest", made["digest"]))

@@ -84,7 +84,7 @@ def test_a_list_is_a_table_on_a_terminal(identity: Commands, profiles: None) -> 
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_who_wants_no_colour_gets_what_a_pipe_gets(
+def test_no_color_prints_like_a_pipe(
     identity: Commands, profiles: None, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
 ) -> None:
     piped = identity.ok("use")
@@ -143,7 +143,7 @@ def test_progress_comes_with_the_delay_and_goes_at_the_end(monkeypatch: pytest.M
     assert screen.getvalue().endswith("\x1b[2K")
 
 
-def test_what_is_done_at_once_shows_no_progress() -> None:
+def test_immediate_work_shows_no_progress() -> None:
     with contextlib.redirect_stderr(Terminal()) as screen:
         with terminal.progress(range(3), "entries") as steps:
             assert list(steps) == [0, 1, 2]

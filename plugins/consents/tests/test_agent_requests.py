@@ -19,7 +19,7 @@ def asking(**change: Any) -> str:
     return json.dumps({"agentDid": AGENT, "predicates": [AGE]} | change)
 
 
-def test_what_is_signed_pins_the_values_that_are_shown() -> None:
+def test_signature_pins_shown_values() -> None:
     country = {"attributeName": "country", "type": "set_member", "value": ["DE", "FR"]}
     found = read_request(
         asking(predicates=[AGE, country], domain="https://shop.example", purpose="Einkauf für Größe 7")

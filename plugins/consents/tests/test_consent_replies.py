@@ -17,7 +17,7 @@ from identity_core.extension.choice import in_order, read_store
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.background import FIRST, ForgetRows
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 from tests.unit.extension.test_choice import settings
 from tests.unit.extension.test_extensions import source
 from tests.unit.store.test_two_writers import audit, stores, write_in_different_orders
@@ -31,7 +31,7 @@ def reply(name: str, answer: bytes = b"yes", end: datetime = NOW) -> ConsentRepl
     return ConsentReply(hashlib.sha256(name.encode()).digest(), answer, end)
 
 
-def test_of_many_answers_at_once_one_is_kept(store: Store, tmp_path: Path, url: str | None) -> None:
+def test_one_of_many_concurrent_replies_is_stored(store: Store, tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         second = Store.open(tmp_path, url)
         try:
@@ -47,7 +47,7 @@ def test_of_many_answers_at_once_one_is_kept(store: Store, tmp_path: Path, url: 
     asyncio.run(scenario())
 
 
-def test_what_has_expired_goes_and_nothing_else(store: Store) -> None:
+def test_only_expired_replies_are_deleted(store: Store) -> None:
     async def scenario() -> None:
         replies = StoredConsentReplies(store.database)
         ends = [NOW + timedelta(seconds=seconds) for seconds in (-1, 0, 1)]

@@ -15,7 +15,7 @@ from identity_consents.store import ConsentReply
 from identity_core.bootstrap.ports import consents_secret
 from identity_core.errors import IbctInvalid, InvalidRequest
 from identity_core.extension.opening import OpenKernel
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 
 AKI, HANA, MALLORY = "did:ids:aki", "did:ids:hana", "did:ids:mallory"
 REQUEST: dict[str, Any] = {"agentDid": AKI, "predicates": [{"attributeName": "age", "type": "gte", "value": 18}]}

@@ -35,7 +35,7 @@ def test_a_request_is_read_in_words_and_nothing_comes_of_it(scene: Scene) -> Non
     assert [one["id"] for one in after] == [one["id"] for one in before]
 
 
-def test_what_no_credential_of_hers_has_cannot_be_approved(scene: Scene) -> None:
+def test_request_without_matching_credential_is_not_approvable(scene: Scene) -> None:
     asked = {"agentDid": scene.agent.did, "predicates": [AGE | {"attributeName": "shoeSize"}]}
     text = consider(scene, asked).body.decode()
     assert 'id="approve"' not in text

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @click.group(name="pkcs11")
 def pkcs11() -> None:
-    """The token of the custodian plugin `pkcs11`."""
+    """Inspect the token of the custodian plugin `pkcs11`."""
 
 
 @pkcs11.command(name="keys")
 @of_installation
 @as_json
 def list_keys(settings: Settings) -> None:
-    """List the keys on the token and try each, and say whether what holders' secrets follow from is there.
+    """List the keys on the token and try each of them, and the master key of holders' secrets.
 
-    Ends with 1 when one of them cannot be used. Nothing is changed.
+    The exit code is 1 if one of them cannot be used. Nothing is changed.
 
     \b
     Example:

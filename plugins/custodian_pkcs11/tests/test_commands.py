@@ -96,7 +96,7 @@ def test_a_key_that_cannot_be_used_is_told_and_left(settings: Pkcs11Settings, co
         ({"pin": ""}, "not set"),
     ],
 )
-def test_what_is_wrong_is_said_in_three_lines(settings: Pkcs11Settings, change: dict[str, str], says: str) -> None:
+def test_errors_have_three_lines(settings: Pkcs11Settings, change: dict[str, str], says: str) -> None:
     result = run(replace(settings, **change))
     assert result.exit_code in (1, 2)
     lines = result.stderr.splitlines()

@@ -64,7 +64,7 @@ def test_no_consent_makes_what_secrets_follow_from(custodian: Any, on_token: Any
     assert len(on_token(ours)) == 1
 
 
-def test_what_secrets_follow_from_never_leaves_the_token(custodian: Any, on_token: Any) -> None:
+def test_master_key_of_secrets_stays_on_the_token(custodian: Any, on_token: Any) -> None:
     point(custodian)
 
     def look(session: pkcs11.Session) -> None:

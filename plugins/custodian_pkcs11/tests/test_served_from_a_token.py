@@ -173,7 +173,7 @@ def test_a_token_that_is_taken_out_costs_writes_only(running: Running, softhsm: 
         ({"IDENTITY_PLUGINS_PKCS11_PIN_FILE": "", "IDENTITY_PLUGINS_PKCS11_PIN": "wrong-pin"}, "the PIN is wrong"),
     ],
 )
-def test_what_is_wrong_is_said_in_three_lines(
+def test_errors_have_three_lines(
     environment: Mapping[str, str], tmp_path: Path, changed: Mapping[str, str], reason: str
 ) -> None:
     settings = {name: value for name, value in {**environment, **changed}.items() if value}

@@ -124,7 +124,7 @@ def bench(softhsm: SoftHsm, tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("missing", ["module", "token", "pin"])
-def test_what_is_not_set_is_named(tmp_path: Path, missing: str) -> None:
+def test_missing_setting_is_named(tmp_path: Path, missing: str) -> None:
     values: dict[str, Any] = {"module": Path("/x.so"), "token": "t", "pin": "1"}
     with pytest.raises(NotConfigured, match=f"{missing} in .* set IDENTITY_PLUGINS_PKCS11_{missing.upper()}"):
         open_custodian(Pkcs11Settings(**(values | {missing: None})), context(tmp_path))
@@ -362,7 +362,7 @@ def test_processes_that_generate_one_name_get_one_key(bench: Bench) -> None:
     assert {bench.custodian.public_key("k")} == {*answers}
 
 
-def test_what_another_process_changed_is_seen(bench: Bench) -> None:
+def test_change_of_another_process_is_seen(bench: Bench) -> None:
     first = one_key(bench.custodian)
     verified(bench.custodian)
     bench.ran("custodian.destroy('k')")

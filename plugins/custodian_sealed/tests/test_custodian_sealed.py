@@ -269,7 +269,7 @@ def test_a_box_of_another_installation_does_not_open(tmp_path: Path) -> None:
         found_again(tmp_path / "two")
 
 
-def test_what_another_process_changed_is_seen(tmp_path: Path) -> None:
+def test_change_of_another_process_is_seen(tmp_path: Path) -> None:
     async def scenario() -> None:
         one, two = open_custodian(tmp_path), open_custodian(tmp_path)
         public = await one_key(one)

@@ -461,7 +461,7 @@ def test_a_compromised_passphrase_must_be_another_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", ["passphrase", "rotation"])
-def test_who_changes_the_seal_at_the_same_time_is_not_undone(tmp_path: Path, other: str) -> None:
+def test_concurrent_seal_change_is_kept(tmp_path: Path, other: str) -> None:
     """A command with the old passphrase has looked at the seal when another process changes it."""
 
     async def scenario() -> None:

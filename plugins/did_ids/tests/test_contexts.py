@@ -143,7 +143,7 @@ def test_context_comes_and_goes_with_last_service_of_its_type() -> None:
 
 
 @pytest.mark.parametrize("method", [OLD, NOW], ids=["before", "now"])
-def test_what_is_listed_stays_and_no_other_context_comes(method: Chain) -> None:
+def test_only_listed_contexts_are_loaded(method: Chain) -> None:
     """The holder of the log key may begin to list a context of a service, and do nothing else to them."""
     life = HanasLife(method, HUB)
     life.update(AddService(NewService("DIDCommMessaging", "https://hana.example/inbox", "inbox")))

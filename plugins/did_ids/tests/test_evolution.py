@@ -335,7 +335,7 @@ def test_a_key_in_grace_may_still_change_services(walk: Walk) -> None:
     assert state.key_id == f"{DID}#{old}"
 
 
-def test_where_grace_is_not_strict_it_may_do_all() -> None:
+def test_loose_grace_permits_all_changes() -> None:
     walk = Walk(Rules(strict_grace=False))
     old = walk.key_ids[0].partition("#")[2]
     walk.rotate(grace=DAY)

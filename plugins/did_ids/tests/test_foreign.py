@@ -21,8 +21,7 @@ from identity_core.errors import InvalidDocument
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
-from tests.foreign_documents import ALLOWED, REFUSED
-from tests.foreign_documents import of as document_of
+from tests.foreign_documents import ALLOWED, REFUSED, document_of
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 DID = Did.parse("did:web:a.example")
@@ -80,7 +79,7 @@ def valid(name: str, value: Any) -> bool:
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.one_of(TEXTS, st.lists(ITEMS, max_size=2)), max_size=4))
-def test_what_is_taken_is_what_the_interface_describes(members: dict[str, Any]) -> None:
+def test_accepted_input_matches_the_interface(members: dict[str, Any]) -> None:
     try:
         foreign.build_foreign_state(DID, state_of(**members), AT)
     except InvalidDocument:

@@ -42,11 +42,11 @@ def update(state: DidState, *operations: object) -> DidState:
     return evolve(state, Update(operations, authorization), at, rules=Rules())
 
 
-def test_what_a_creation_changes() -> None:
+def test_creation_is_described() -> None:
     assert logs.changes(None, create()) == (f"keyAdded #{FIRST.public}", "serviceAdded #a", "recoveryKeyChanged")
 
 
-def test_what_updates_change() -> None:
+def test_updates_are_described() -> None:
     state = create()
     key = HANA.new_key()
     after = update(state, AddVerificationMethod(key), UpdateService(NewService("A", "https://b.example/", "a")))
@@ -61,7 +61,7 @@ def test_what_updates_change() -> None:
     assert logs.changes(last, last) == ()
 
 
-def test_what_a_rotation_and_its_end_change() -> None:
+def test_rotation_and_its_end_are_described() -> None:
     state = create()
     at = AT + timedelta(minutes=1)
     new = HANA.new_key()
@@ -78,7 +78,7 @@ def test_what_a_rotation_and_its_end_change() -> None:
     assert (end.operation, end.key_id, end.entry_hash) == ("keyExpired", None, "")
 
 
-def test_what_a_deactivation_changes() -> None:
+def test_deactivation_is_described() -> None:
     state = create()
     at = AT + timedelta(minutes=1)
     after = evolve(state, Deactivate(HANA.authorize(str(DID), FIRST.public, at)), at, rules=Rules())

@@ -135,7 +135,7 @@ WITH_THE_LOG_KEY: dict[str, Callable[[Item], object]] = {
 
 
 @pytest.mark.parametrize("spoil", WITH_THE_LOG_KEY.values(), ids=WITH_THE_LOG_KEY)
-def test_whoever_holds_the_log_key_cannot_do_without(spoil: Callable[[Item], object]) -> None:
+def test_log_key_holder_needs_proof_of_possession(spoil: Callable[[Item], object]) -> None:
     item, state, _ = first_entry(Controller("hana"))
     good = proof(item)["possession"]
     body = {name: value for name, value in item.items() if name != "proof"}

@@ -33,7 +33,7 @@ def signed(header: bytes, *messages: bytes) -> bytes:
     return interface.sign(ciphersuite(select()), SECRET, bls.public_key(SECRET), header, messages)
 
 
-def test_what_is_signed_to_the_octet() -> None:
+def test_signed_bytes_are_exact() -> None:
     proof = possession.prove_possession(DID, KEY, SECRET)
     assert len(proof) == 80
     assert proof == signed(SIGNED)

@@ -100,7 +100,7 @@ def creations() -> dict[str, Create]:
 
 
 @pytest.mark.parametrize("creation", creations().values(), ids=creations())
-def test_what_a_did_key_cannot_say(creation: Create) -> None:
+def test_did_key_lacks_features(creation: Create) -> None:
     with pytest.raises(InvalidDocument):
         METHOD.draft(None, creation, BIRTH, signer=LOG.multikey)
 

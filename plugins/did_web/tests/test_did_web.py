@@ -38,7 +38,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import ResolveDid
 from identity_core.wire import ResolveDidQuery
-from tests.foreign_documents import ALLOWED, REFUSED, of
+from tests.foreign_documents import ALLOWED, REFUSED, document_of
 
 
 def run(test: Callable[[Host], Awaitable[Any]], **hosted: Any) -> Any:
@@ -152,7 +152,7 @@ def test_64_kib_is_the_most(tmp_path: Path, chunked: bool) -> None:
 @pytest.mark.parametrize("name", ALLOWED)
 def test_a_document_of_any_allowed_form_is_shown_as_it_is(tmp_path: Path, name: str) -> None:
     async def test(host: Host) -> None:
-        members = of(host.did(), ALLOWED[name])
+        members = document_of(host.did(), ALLOWED[name])
         host.answers["/.well-known/did.json"] = http(json.dumps(members).encode())
         state = await method(tmp_path).resolve(Did.parse(host.did()))
         assert state is not None
@@ -167,7 +167,7 @@ def test_a_document_of_any_allowed_form_is_shown_as_it_is(tmp_path: Path, name: 
 def test_a_document_of_no_allowed_form_is_refused(tmp_path: Path, name: str) -> None:
     async def test(host: Host) -> None:
         did = Did.parse(host.did())
-        host.answers["/.well-known/did.json"] = http(json.dumps(of(host.did(), REFUSED[name])).encode())
+        host.answers["/.well-known/did.json"] = http(json.dumps(document_of(host.did(), REFUSED[name])).encode())
         web = method(tmp_path)
         for _ in range(2):
             with pytest.raises(InvalidDocument) as refused:

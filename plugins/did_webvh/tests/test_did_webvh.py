@@ -91,7 +91,7 @@ def test_an_origin_that_no_reader_would_ask_is_none(tmp_path: Path, origin: str 
         ("id.example:8443", "a/b-c_d.e", "id.example%3A8443:a:b-c_d.e"),
     ],
 )
-def test_where_dids_are_published(host: str, path: str, location: str) -> None:
+def test_dids_are_published_at_their_place(host: str, path: str, location: str) -> None:
     life = begin(method=make(host=host, path=path))
     scid = life.state.did.identifier[:46]
     assert str(life.state.did) == f"did:webvh:{scid}:{location.replace('{SCID}', scid)}"
@@ -306,7 +306,7 @@ INSIDER = {
 
 
 @pytest.mark.parametrize("name", INSIDER)
-def test_what_other_readers_may_take_and_our_rules_do_not(name: str) -> None:
+def test_strict_rules_refuse_what_other_readers_accept(name: str) -> None:
     place, change = INSIDER[name]
     lines = forged(place, change)
     state = LIFE.states[place - 1] if place else None

@@ -24,7 +24,7 @@ from identity_core.plugin.sockets import DID_METHOD
 from identity_core.ports.did_method import PublishingDidMethod
 from identity_core.use_cases.dids.create import Created
 from identity_core.wire import DeactivateDidRequest, UpdateDidRequest
-from tests.rooms import MovableClock, Rooms, recovery_of, rotation_of, secret_of, update_of
+from tests.did_use_cases import MovableClock, Rooms, recovery_of, rotation_of, secret_of, update_of
 
 MOST = 60
 

@@ -136,7 +136,7 @@ def test_the_end_of_a_grace_period_begins_nothing() -> None:
         life.entry(Expire(), end, committed(FIRST, SECOND))
 
 
-def test_who_holds_the_recovery_key_can_go_on_alone(tmp_path: Path) -> None:
+def test_recovery_key_holder_continues_alone(tmp_path: Path) -> None:
     """Every reader of the standard follows; the service does not, which signs with keys of its own."""
     life = create_life()
     assert life.state.recovery_key is not None

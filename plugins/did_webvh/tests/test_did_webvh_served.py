@@ -18,7 +18,7 @@ from identity_core.domain.dids.state import LogInvalid
 from tests.attack.stranger import Answer, Holder, Stranger, public, recovery_body, rotation, service, signing_key
 from tests.fault.service_process import API_KEY, Running, kept_port
 from tests.fault.service_process import service as running_service
-from tests.newest import await_newest
+from tests.newest_entry import await_newest
 from tests.servers import PATIENT, run
 
 if os.environ.get("CI"):

@@ -90,7 +90,7 @@ def test_the_list_before_approves_of_its_own_replacement(tmp_path: Path) -> None
     assert list(fold(life.method.apply, life.entries)) == life.states
 
 
-def test_who_stops_to_have_witnesses_needs_them_once_more(tmp_path: Path) -> None:
+def test_removal_of_witnesses_needs_their_approval(tmp_path: Path) -> None:
     life = witnessed()
     life.update(wish([]))
     updated(life)

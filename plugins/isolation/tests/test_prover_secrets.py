@@ -82,7 +82,7 @@ def test_the_environment_of_a_prover_holds_no_secret(pids: Pids) -> None:
     assert any(CANARY in _read(pid, "environ") for pid in pids["server"]) or os.geteuid() != 0, "the canary is nowhere"
 
 
-def test_what_workers_are_forked_from_knows_no_secret(pids: Pids) -> None:
+def test_parent_of_workers_has_no_secret(pids: Pids) -> None:
     """A process shows its environment until it forbids reading it. These processes do so late or never."""
     started = [pid for pid in pids["server"] if b"multiprocessing" in _read(pid, "cmdline")]
     assert len(started) in (0, 4), "the tracker of resources, the fork server and two workers"

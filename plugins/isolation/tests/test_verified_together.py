@@ -171,7 +171,7 @@ def plain(text: str) -> Ask:
         ('{"type":"Ended","outcomes":[{"type":"Line","text":"a","level":"INFO"}]}', None),
     ],
 )
-def test_what_goes_wrong_together_is_asked_alone(text: str, expected: type[IdentityError] | None, sizes: Sizes) -> None:
+def test_failed_batch_is_verified_one_by_one(text: str, expected: type[IdentityError] | None, sizes: Sizes) -> None:
     """A process that dies, a failure, and answers that are none or too few."""
 
     async def story() -> None:

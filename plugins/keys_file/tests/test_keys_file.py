@@ -113,7 +113,7 @@ def test_the_age_of_a_key_that_tells_none_is_that_of_the_file():
         GOOD + f'[keys.other]\nsha256 = "{DIGEST}"\nadmin = true',
     ],
 )
-def test_what_is_not_of_the_form_stops_the_start(tmp_path, text):
+def test_malformed_file_stops_the_start(tmp_path, text):
     path = tmp_path / "keys.toml"
     write(path, text)
     with pytest.raises(ValueError, match=r"keys\.toml: "):

@@ -98,16 +98,16 @@ def _refuse_installed(distribution: str) -> None:
 
 
 @click.command(name="new", cls=Command)
-@click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What the plugin provides.")
+@click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="Kind of the plugin.")
 @click.option(
     "--into",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
-    help="Where its folder goes.  [default: .]",
+    help="Folder in which the plugin's folder is created.",
 )
 @click.argument("name")
 def command(kind: str, into: Path, name: str) -> None:
-    """Make a plugin that works, to be changed into yours. NAME is what operators will write, such as vault."""
+    """Create a working plugin as a template for your own. NAME is its name in the settings, such as vault."""
     folder = new_plugin(kind, name, into)
     install = f"pip install -e {shlex.quote(f'{folder}[test]')}"
     commands = [install, f"python -m pytest {shlex.quote(str(folder))}", "identity plugins list"]

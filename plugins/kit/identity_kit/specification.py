@@ -77,10 +77,12 @@ def _connected(url: str, api_key: str) -> Iterator[PlainClient]:
     "--without-anchoring",
     "unanchored",
     metavar="URL",
-    help="A service that takes the same API key and has anchoring off. Without it, one story is skipped.",
+    help="URL of a service with the same API key and without anchoring. Without it one scenario is skipped.",
 )
 def command(url: str, api_key: str | None, unanchored: str | None) -> None:
-    """Run the stories of the specification against the service at URL. They create DIDs, credentials and an API key there."""
+    """Run the scenarios of the specification against the service at URL. They create DIDs, credentials and an API key
+    there.
+    """
     for each in filter(None, (url, unanchored)):
         require_address(each)
     if api_key is None:

@@ -14,7 +14,7 @@ from identity_ledger_memory import MemoryLedger
 
 from identity_codec.values import replace
 from identity_core.ports.ledger import AnchorTransaction, Receipt
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 
 
 class Sound(MemoryLedger):
@@ -124,9 +124,9 @@ BROKEN: dict[type[Sound], str] = {
     NeverConfirms: "test_an_anchor_is_confirmed",
     FailsForNoReason: "test_an_anchor_is_confirmed",
     MinedInNoBlock: "test_an_anchor_is_confirmed",
-    ConfirmsWhatItNeverSaw: "test_what_was_never_submitted_is_unknown",
+    ConfirmsWhatItNeverSaw: "test_unsubmitted_anchor_is_unknown",
     RevokesTheBatch: "test_a_leaf_is_revoked_alone",
-    MixesAnchorsAndRevocations: "test_what_was_never_submitted_is_unknown",
+    MixesAnchorsAndRevocations: "test_unsubmitted_anchor_is_unknown",
     OneTransactionForAll: "test_different_digests_are_different_anchors",
     AnchorsTakeSequences: "test_anchors_are_no_entries",
     AnchorsAfterClose: "test_closing_ends_anchoring",

@@ -51,7 +51,7 @@ def test_every_folder_has_its_entry(generator: ModuleType) -> None:
     assert {entry["folder"] for entry in generator.entries(TOML) if "folder" in entry} == folders
 
 
-def test_what_it_says_of_ours_is_what_the_hooks_say(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gallery_lists_hooks_of_own_plugins(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     for entry in generator.entries(TOML):
         if "folder" not in entry:
             continue

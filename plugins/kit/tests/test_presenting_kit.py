@@ -74,7 +74,7 @@ def broken(prover: BbsProver, name: str, caplog: Any) -> bool:
     case = BoundCase.build(("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))
     text = BbsProver.present(prover, case.statement, case.witness, bound=case.bound)
     more: dict[str, tuple[Any, ...]] = {
-        "test_what_is_not_in_force_is_refused": (EXPIRED,),
+        "test_credential_not_in_force_is_refused": (EXPIRED,),
         "test_junk": (case, "e30"),
         "test_it_tells_nothing_of_the_holder": (case, text, caplog),
         "test_it_is_of_one_statement_context_and_time": (case, text),
@@ -94,7 +94,7 @@ def broken(prover: BbsProver, name: str, caplog: Any) -> bool:
         (Credulous, "test_it_is_of_one_statement_context_and_time"),
         (Timeless, "test_it_is_of_one_statement_context_and_time"),
         (Chatty, "test_it_tells_nothing_of_the_holder"),
-        (Obliging, "test_what_is_not_in_force_is_refused"),
+        (Obliging, "test_credential_not_in_force_is_refused"),
         (Silent, "test_junk"),
     ],
 )

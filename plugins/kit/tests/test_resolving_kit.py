@@ -172,9 +172,9 @@ class TestShelf(ResolvingDidMethodConformance):
 
 BROKEN = {
     NotKnown: "test_not_to_know_is_not_nothing",
-    Trims: "test_what_is_published_is_shown_whole",
+    Trims: "test_published_version_is_shown",
     Credulous: "test_a_document_of_another_did_is_not_shown",
-    Forgetful: "test_what_cannot_be_shown_is_refused",
+    Forgetful: "test_invalid_version_is_refused",
     Eager: "test_the_identifier_alone_tells_nothing",
     Trusting: "test_nobody_signs_in_with_what_was_found",
     Anything: "test_an_identifier_that_is_none_of_it",

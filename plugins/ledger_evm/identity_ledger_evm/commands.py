@@ -22,12 +22,12 @@ INSTALL = install_command("identity-ledger-evm[chain]")
 
 @click.group(name="evm")
 def evm() -> None:
-    """The contract of the ledger plugin `evm`: put it on a chain, see how it is doing."""
+    """Deploy and inspect the contract of the ledger plugin `evm`."""
 
 
 @evm.command(name="deploy")
 @config_option
-@click.option("--wait", type=Number(0), default=120.0, show_default=True, help="Seconds to wait for the block.")
+@click.option("--wait", type=Number(0), default=120.0, help="Maximum time to wait for the block, in seconds.")
 @as_json
 def deploy(config: Path | None, wait: float) -> None:
     """Deploy the contract with the key of [plugins.evm], which then owns it, and print the settings that name it.

@@ -76,7 +76,7 @@ def test_a_hash_from_an_error_is_found(still_chain: Any) -> None:
         ({"IDENTITY_PLUGINS_EVM_RPC_URL": "ftp://x"}, ["deploy"], "rpc_url"),
     ],
 )
-def test_what_is_wrong_is_said_in_three_lines(environment: dict[str, str], words: list[str], what: str) -> None:
+def test_errors_have_three_lines(environment: dict[str, str], words: list[str], what: str) -> None:
     result = run(environment, *words)
     assert result.exit_code in (1, 2)
     assert what in " ".join(read_error_lines(result))

@@ -31,7 +31,7 @@ def test_the_shipped_code_is_what_the_compiler_makes() -> None:
     assert module.compiled() == module.RESULT.read_text("utf-8")
 
 
-def test_what_is_deployed_is_the_runtime(site: Any) -> None:
+def test_deployed_code_is_the_runtime(site: Any) -> None:
     code = site.server.call("eth_getCode", site.settings.contract, "latest")
     assert bytes.fromhex(code[2:]) == artifact().runtime
 

@@ -60,7 +60,7 @@ def test_the_import_brings_nothing_of_a_chain() -> None:
 
 
 @pytest.mark.parametrize("missing", ["rpc_url", "chain_id", "contract"])
-def test_what_nobody_can_guess_is_asked_for(missing: str, tmp_path: Path) -> None:
+def test_unguessable_setting_is_required(missing: str, tmp_path: Path) -> None:
     settings = EvmSettings(rpc_url="http://127.0.0.1:1", chain_id=1, contract=CONTRACT, private_key=KEY)
     with pytest.raises(NotConfigured, match=missing):
         replace(settings, **{missing: None}).configured()

@@ -137,7 +137,7 @@ def test_agent_gets_presentation_of_two_predicates(scene: Scene, tmp_path: Path)
     with_command(scene.agent, tmp_path, talk, mode="auto")
 
 
-def test_what_is_refused_and_what_there_is_not(scene: Scene, tmp_path: Path) -> None:
+def test_refusals_and_missing_parts(scene: Scene, tmp_path: Path) -> None:
     async def talk(client: Client) -> None:
         document = await call_tool(client, "resolve_did", did=scene.holder.did)
         assert document["didDocument"]["id"] == scene.holder.did
@@ -239,7 +239,7 @@ def test_replaced_key_cannot_sign_in(people: People, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["IDENTITY_URL", "IDENTITY_AGENT_DID", "IDENTITY_AGENT_KEY_FILE"])
-def test_what_is_not_set_up_is_said_in_one_line(tmp_path: Path, missing: str) -> None:
+def test_missing_setup_is_reported_in_one_line(tmp_path: Path, missing: str) -> None:
     path = key_file(tmp_path, SigningKey.generate())
     given = {"IDENTITY_URL": "http://h", "IDENTITY_AGENT_DID": "did:ids:a", "IDENTITY_AGENT_KEY_FILE": str(path)}
     del given[missing]

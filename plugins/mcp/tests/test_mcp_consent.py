@@ -181,7 +181,7 @@ def test_nobody_else_answers_and_nobody_else_fetches(scene: Scene) -> None:
     assert "ibct" not in json.dumps(told)
 
 
-def test_what_the_page_would_not_show_is_not_asked(scene: Scene) -> None:
+def test_request_hidden_by_the_page_is_not_made(scene: Scene) -> None:
     token = token_of(scene.agent)
     for change in (
         {"purpose": "a\u202eb"},

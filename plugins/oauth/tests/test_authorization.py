@@ -13,7 +13,7 @@ from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from plugins.oauth.tests.test_tokens import Desk, claims_of, on_desk, refused
-from tests.rooms import Rooms
+from tests.did_use_cases import Rooms
 
 REDIRECT = "https://shop.example/callback"
 VERIFIER = "v" * 43
@@ -76,7 +76,7 @@ async def test_an_expired_code_that_comes_again_withdraws_what_it_gave(desk: Des
 
 
 @on_desk
-async def test_what_can_give_nothing_any_more_is_not_remembered(desk: Desk) -> None:
+async def test_useless_authorization_is_not_stored(desk: Desk) -> None:
     shop = await Shop.open(desk)
     code = shop.code()
     desk.rooms.clock.move(seconds=60 + 600)

@@ -23,7 +23,7 @@ def read(head: dict[str, Any] | None = None, **claims: Any) -> ClientAssertion:
     return ClientAssertion.read(envelope, NOW, issuer=ISSUER, token_endpoints=frozenset({ENDPOINT}))
 
 
-def test_what_is_read() -> None:
+def test_client_assertion_is_read() -> None:
     found = read({"kid": f"{AKI}#k"})
     assert (found.client, found.key_id, found.identifier) == (AKI, f"{AKI}#k", "one")
     assert found.expires_at.timestamp() == SECOND + 60

@@ -92,7 +92,7 @@ def test_client_consumes_no_quota_of_holder(tmp_path: Path) -> None:
         assert (decided[0], decided[-1]) == ((200, None), FULL)
 
 
-def test_who_has_shown_no_key_writes_no_line_by_being_refused(target: Target) -> None:
+def test_refusal_without_key_writes_no_line(target: Target) -> None:
     """A code for an application without a key opens for ever, also when it has expired."""
     app = registers(target.stranger.holder(), "OAuthNativeRedirect", CALLBACK)
     flow = Flow(app)

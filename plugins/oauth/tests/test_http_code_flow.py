@@ -268,7 +268,7 @@ def test_code_is_bound_to_client_uri_verifier_and_resource(
     assert flow.redeemed(code).status == 200
 
 
-def test_what_a_code_gave_is_gone_when_it_is_shown_again(hana: Holder, shop: Holder, thief: Holder) -> None:
+def test_repeated_code_revokes_its_token(hana: Holder, shop: Holder, thief: Holder) -> None:
     flow, other = Flow(shop), Flow(shop)
     code = flow.code(hana)
     token, kept = flow.redeemed(code).json["access_token"], other.redeemed(other.code(hana)).json["access_token"]
@@ -281,7 +281,7 @@ def test_what_a_code_gave_is_gone_when_it_is_shown_again(hana: Holder, shop: Hol
     assert statuses(hana, kept) == [200, 200, 403]
 
 
-def test_of_many_at_once_one_gets_a_token_that_is_good_no_longer(targets: Callable[[int], Target]) -> None:
+def test_concurrent_code_use_gives_no_valid_token(targets: Callable[[int], Target]) -> None:
     target = targets(2)
     holder, client = target.stranger.holder(), target.stranger.holder()
     flow = Flow(registers(client, "OAuthRedirect", CALLBACK))

@@ -110,7 +110,7 @@ GOOD: dict[str, Callable[[Holder], str]] = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_what_clients_of_others_send(target: Target, aki: Holder, name: str) -> None:
+def test_requests_of_other_clients_are_accepted(target: Target, aki: Holder, name: str) -> None:
     answer = post(target, form(GOOD[name](aki), client_id=aki.did, resource=f"{target.wire.url}/"))
     assert answer.status == 200, answer.body
     assert "scope" not in answer.json

@@ -42,7 +42,7 @@ def read(claims: Any, now: datetime = NOW) -> AccessToken:
     return Envelope.open(text(claims=claims)).read(ISSUER, now, token.audiences(ISSUER))
 
 
-def test_what_is_written_is_what_is_read() -> None:
+def test_written_token_is_read() -> None:
     for subject, client, scopes in (
         (HANA, HANA, None),
         ("key:olu", "key:olu", frozenset({"dids:list", "dids:create"})),

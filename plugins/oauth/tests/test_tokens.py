@@ -37,8 +37,8 @@ from identity_core.plugin.sockets import BuildContext
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey, AuthenticateBearer
 from identity_core.use_cases.record import Record
 from identity_core.wire import DeactivateDidRequest
+from tests.did_use_cases import ORIGIN, START, Rooms, recovery_of, rotation_of, secret_of
 from tests.events import audit_rows
-from tests.rooms import ORIGIN, START, Rooms, recovery_of, rotation_of, secret_of
 
 MINE = IssueTokenRequest()
 
@@ -349,7 +349,7 @@ async def test_a_token_lives_for_its_time(desk: Desk) -> None:
 
 
 @on_desk
-async def test_who_has_neither_signed_nor_a_key_gets_nothing(desk: Desk) -> None:
+async def test_caller_without_signature_or_key_gets_no_token(desk: Desk) -> None:
     did = (await desk.rooms.new_did()).version.state.did
     for caller in (Caller(subject=did), Caller(did=did), Caller()):
         with pytest.raises(AuthRequired):

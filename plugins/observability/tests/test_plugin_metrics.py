@@ -19,7 +19,7 @@ class Limiter:
     local_decisions: int = 0
 
 
-def test_what_is_counted_is_shown_at_each_scrape() -> None:
+def test_counters_are_shown_at_each_scrape() -> None:
     bulk, limiter = bulkhead(LEDGER), Limiter()
     plugins = {"ledger:toy": InUse("active", bulk, WorkerTable(2, 1, 3, "", waits=False))}
     metrics = Metrics([*plugin_gauges(lambda: plugins), *limiter_gauges(limiter)], shared=None)

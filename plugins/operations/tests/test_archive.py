@@ -54,7 +54,7 @@ def body_at(data: bytes) -> int:
 
 @pytest.mark.parametrize("size", [1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 5])
 @pytest.mark.parametrize("key", [KEY, PHRASE], ids=["file", "passphrase"])
-def test_what_was_sealed_comes_out(size: int, key: OperatorKey) -> None:
+def test_sealed_archive_is_opened(size: int, key: OperatorKey) -> None:
     data = os.urandom(size)
     assert read_sealed(sealed(data, key), size, key) == data
 
@@ -114,7 +114,7 @@ def without_one(data: bytes) -> bytes:
     ],
     ids=["octet_less", "chunk_less", "no_chunks", "half_a_head", "empty", "octet_more", "chunk_more", "swapped", "gap"],
 )
-def test_what_was_cut_added_or_moved_is_found(harm: Callable[[bytes], bytes]) -> None:
+def test_cut_added_or_moved_bytes_are_found(harm: Callable[[bytes], bytes]) -> None:
     with pytest.raises(BackupInvalid):
         read_sealed(harm(sealed(bytes(2 * CHUNK + 9))), 2 * CHUNK + 9)
 

@@ -103,9 +103,7 @@ def test_a_backup_tells_nothing_to_who_has_no_key(monday: Monday, server: LocalS
         assert kept not in monday.content
 
 
-def test_what_was_backed_up_comes_back(
-    identity: Commands, backup: Path, key: Path, tmp_path: Path, monday: Monday
-) -> None:
+def test_backup_is_restored(identity: Commands, backup: Path, key: Path, tmp_path: Path, monday: Monday) -> None:
     verified = identity.json("backup", "verify", backup, "--key-file", key)
     target = tmp_path / "new" / "data"
     target.parent.mkdir()

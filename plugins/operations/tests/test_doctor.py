@@ -79,7 +79,7 @@ def test_a_folder_that_is_none(identity: Commands, here: Path) -> None:
     ("name", "value"),
     [("IDENTITY_PLUGINS_SEALED_NOPE", "1"), ("IDENTITY_API_KEYS", "ci:a:b:c:d"), ("IDENTITY_KEY_STORES", "nix")],
 )
-def test_what_is_wrong_is_said_once(here: Path, name: str, value: str) -> None:
+def test_fault_is_reported_once(here: Path, name: str, value: str) -> None:
     (here / "data").mkdir(mode=0o700)
     (here / "data" / "note").write_text("")
     result = Commands({name: value})("doctor", "--data-dir", "data", "--json")
@@ -122,7 +122,7 @@ def test_a_passphrase_is_better(here: Path) -> None:
         ({"IDENTITY_SERVER_PUBLIC_URL": "https://id.example"}, "server", "ok", "https://id.example"),
     ],
 )
-def test_what_is_wrong(here: Path, environment: dict[str, str], check: str, state: str, says: str) -> None:
+def test_faults_are_reported(here: Path, environment: dict[str, str], check: str, state: str, says: str) -> None:
     given = Commands(environment)
     finding = findings(given, status=1 if state == "fail" else 0)[check]
     assert finding["state"] == state

@@ -80,7 +80,7 @@ def test_reissued_suite_1_credentials_are_not_listed(tmp_path: Path) -> None:
     assert check_credentials(settings).state == "ok"
 
 
-def test_what_is_bound_over_revoked_or_erased_is_not(tmp_path: Path) -> None:
+def test_expired_revoked_and_erased_credentials_are_ignored(tmp_path: Path) -> None:
     settings = holding(
         tmp_path,
         {"binding": Binding(b"h", b"k", 1, "s")},
@@ -198,7 +198,7 @@ def test_credentials_of_stolen_key_are_listed_by_issuer(tmp_path: Path) -> None:
     assert [one.state for one in doctor_credentials.holders(settings)] == ["ok"]
 
 
-def test_of_wallets_secrets_and_of_what_is_over_nothing_is_asked(tmp_path: Path) -> None:
+def test_wallet_secrets_and_expired_ones_are_ignored(tmp_path: Path) -> None:
     settings = holding(
         tmp_path,
         {"binding": Binding(b"h", b"k" * 48, 1, "")},

@@ -118,7 +118,7 @@ def test_doctor_times_out_on_silent_pipe(identity: Commands, here: Path, monkeyp
     assert "no process writes to this pipe" in identity.refused("doctor", "--held", "held.json")[0]
 
 
-def test_what_was_never_started_is_backed_up_after_its_start(identity: Commands, installed: Path, here: Path) -> None:
+def test_unstarted_installation_is_backed_up_after_start(identity: Commands, installed: Path, here: Path) -> None:
     (here / "safe").mkdir()
     (here / "safe/key").write_bytes(os.urandom(32))
     (here / "safe/key").chmod(0o600)

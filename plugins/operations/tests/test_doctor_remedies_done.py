@@ -56,7 +56,7 @@ def test_a_data_directory_that_is_none(identity: Commands, here: Path) -> None:
     assert [one["state"] for one in looked if one["check"] == "data directory"] == ["ok"]
 
 
-def test_what_the_first_start_makes_needs_nothing(identity: Commands, here: Path) -> None:
+def test_first_start_needs_no_remedy(identity: Commands, here: Path) -> None:
     """`identity keys create` makes an installation as a start does."""
     (found,) = examined("data directory", {})
     assert found.remedy == "nothing: `identity serve` makes it"
@@ -115,7 +115,7 @@ WITNESSES = "plugins.transparency.tests.test_service_witnesses"
 OF_FINDINGS = {
     "doctor.examine": [("test_declarations", "test_doctor_runs_the_checks_of_an_extension")],
     "doctor._data_directory": [
-        (DONE, "test_what_the_first_start_makes_needs_nothing"),
+        (DONE, "test_first_start_needs_no_remedy"),
         (DONE, "test_a_data_directory_that_is_none"),
         (DONE, "test_a_data_directory_of_another_user"),
         ("test_doctor_remedies", "test_modes_are_what_the_remedy_makes_them"),
@@ -140,7 +140,7 @@ OF_FINDINGS = {
     ],
     "doctor._api_keys": [
         (TYPED, "test_a_key_store_that_is_another_is_put_back"),
-        (DONE, "test_what_the_first_start_makes_needs_nothing"),
+        (DONE, "test_first_start_needs_no_remedy"),
     ],
     "doctor_credentials.credentials": [(CREDENTIALS, "test_reissued_suite_1_credentials_are_not_listed")],
     "doctor_credentials.status_lists": [(CREDENTIALS, "test_a_list_that_is_not_published_for_now_is_told")] * 2,
@@ -154,15 +154,15 @@ OF_FINDINGS = {
     ],
     "database.judge": [(TYPED, "test_a_server_is_set_right")] * 4,
     "database.tables": [
-        (TYPED, "test_what_is_broken_is_put_back"),
-        (TYPED, "test_what_was_added_is_removed"),
+        (TYPED, "test_broken_file_is_restored"),
+        (TYPED, "test_added_row_is_removed"),
     ],
     "database.index": [
         ("tests.attack.test_index_tampering", "test_no_edit_of_a_row_is_believed_and_no_other_did_suffers")
     ],
-    "database._broken_files": [(TYPED, "test_what_is_broken_is_put_back")],
+    "database._broken_files": [(TYPED, "test_broken_file_is_restored")],
     "database._compared": [
-        ("test_doctor_storage", "test_what_is_wrong_with_the_databases"),
+        ("test_doctor_storage", "test_database_faults_are_reported"),
         ("test_upgrade", "test_an_older_installation_is_brought_up_with_its_backup"),
         ("tests.fault.test_clock", "test_doctor_names_entry_that_was_recorded_for_time_to_come"),
     ],

@@ -119,7 +119,7 @@ def installed(identity: Commands, here: Path) -> Path:
     ],
     ids=["tables", "broken"],
 )
-def test_what_is_broken_is_put_back(
+def test_broken_file_is_restored(
     identity: Commands, server: LocalServer, here: Path, check: str, harm: Any, remedy: str
 ) -> None:
     (here / "safe").mkdir()
@@ -138,7 +138,7 @@ def test_what_is_broken_is_put_back(
     assert examined(check, {}) == []
 
 
-def test_what_a_step_makes_can_be_made_by_hand(installed: Path) -> None:
+def test_remedy_step_can_be_done_by_hand(installed: Path) -> None:
     sql(installed, "identity.sqlite", "DROP INDEX ix_usage_day")
     (found,) = examined("tables", {})
     assert "make by hand what the steps in identity_core/store/migrations make" in found.remedy
@@ -160,7 +160,7 @@ def test_what_a_step_makes_can_be_made_by_hand(installed: Path) -> None:
         ("CREATE INDEX by_octets ON usage (octets)", "DROP INDEX by_octets"),
     ],
 )
-def test_what_was_added_is_removed(installed: Path, added: str, removed: str) -> None:
+def test_added_row_is_removed(installed: Path, added: str, removed: str) -> None:
     sql(installed, "identity.sqlite", added)
     (found,) = examined("tables", {})
     assert (found.state, found.remedy) == ("warn", "remove it, unless it is yours")

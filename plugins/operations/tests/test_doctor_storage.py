@@ -157,7 +157,7 @@ def sql(folder: Path, name: str, *statements: str) -> None:
         *("ledger_newer", "store_newer", "store_older", "ledger_older"),
     ],
 )
-def test_what_is_wrong_with_the_databases(used: Path, harm: Any, state: str, says: str, remedy: str) -> None:
+def test_database_faults_are_reported(used: Path, harm: Any, state: str, says: str, remedy: str) -> None:
     harm(used)
     result = Commands({"IDENTITY_DATA_DIR": str(used)})("doctor", "--json")
     findings = json.loads(result.stdout)["findings"]
@@ -181,7 +181,7 @@ def test_a_master_key_that_others_may_read_is_told(used: Path) -> None:
 
 def test_place_for_checkpoint_that_cannot_be_written_is_told(used: Path) -> None:
     given = Commands({"IDENTITY_DATA_DIR": str(used), "IDENTITY_LEDGER_CHECKPOINT_PATH": "/proc/nowhere/checkpoint"})
-    assert "a rollback would go unseen" in given.ok("doctor")
+    assert "a rollback would not be detected" in given.ok("doctor")
 
 
 # On a server

@@ -117,7 +117,7 @@ version BIGINT NOT NULL, changed_at BIGINT NOT NULL)
     ],
     ids=["column", "type", "null", "index", "unique_index", "unique", "primary_key", "table"],
 )
-def test_what_differs_is_named(installation: tuple[Settings, Change], harm: str | dict[str, str], says: str) -> None:
+def test_difference_is_named(installation: tuple[Settings, Change], harm: str | dict[str, str], says: str) -> None:
     settings, change = installation
     dialect = "sqlite" if settings.database_url is None else "postgresql"
     change(harm if isinstance(harm, str) else harm[dialect])
@@ -143,7 +143,7 @@ def test_an_order_that_is_not_by_octets_is_named(installation: tuple[Settings, C
     ],
     ids=["column", "index"],
 )
-def test_what_somebody_added_is_a_warning(installation: tuple[Settings, Change], harm: str, says: str) -> None:
+def test_added_table_is_a_warning(installation: tuple[Settings, Change], harm: str, says: str) -> None:
     settings, change = installation
     change(harm)
     (one,) = check_tables(settings)
@@ -168,7 +168,7 @@ def test_older_database_is_not_compared_with_new_tables(
     assert check_tables(settings) == []
 
 
-def test_where_there_is_no_database_nothing_is_said(tmp_path: Path) -> None:
+def test_missing_database_is_not_reported(tmp_path: Path) -> None:
     assert check_tables(load(environment={}, overrides={"data_dir": tmp_path})) == []
 
 

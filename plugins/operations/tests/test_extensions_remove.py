@@ -18,7 +18,7 @@ from identity_core.store import Store
 from plugins.operations.tests.test_extensions import here, settings_file, state
 from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
-from tests.unit.extension.test_choice import opened, settings
+from tests.unit.extension.test_choice import open_and_close_store, settings
 from tests.unit.extension.test_extensions import toy
 
 __all__ = ["here", "postgres_server", "postgres_url", "settings", "settings_file"]
@@ -123,13 +123,13 @@ def test_upgrade_check_lists_what_stays_on(here: Commands, settings_file: Path) 
 
 @pytest.mark.parametrize("name", ["anchor", "did", "idempotency", "presentation", "transparency"])
 def test_tables_of_the_kernel_are_not_those_of_an_extension(settings: Settings, name: str) -> None:
-    opened(settings)
+    open_and_close_store(settings)
     (one,) = in_order([toy(name)])
     assert read_store(settings, lambda reading: tables_of(reading, "sqlite", one.declared, [one])) == []
 
 
 def test_tables_of_an_extension_are_dropped(settings: Settings) -> None:
-    opened(settings)
+    open_and_close_store(settings)
     installed: list[InstalledExtension] = in_order([toy("box", adopts=("old", "gone")), toy("box_lid")])
     with closing(sqlite3.connect(settings.data_dir / "identity.sqlite")) as file:
         file.execute("CREATE TABLE box_a (id INTEGER PRIMARY KEY)")

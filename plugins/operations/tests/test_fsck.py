@@ -85,7 +85,7 @@ def sql(data: Path, name: str, statement: str) -> None:
         assert connection.execute(statement).rowcount, "nothing was changed"
 
 
-def test_what_is_whole_is_said_to_be(data: Path) -> None:
+def test_intact_data_is_reported(data: Path) -> None:
     assert examine_files(data) == []
     assert examine_files(data, deep=False) == []
 
@@ -162,7 +162,7 @@ def test_damage_of_the_index_is_found_and_put_right(data: Path, damage: str) -> 
     assert examine_files(data) == []
 
 
-def test_what_a_crash_leaves_to_the_next_start_is_no_damage(data: Path) -> None:
+def test_remains_of_a_crash_are_no_damage(data: Path) -> None:
     sql(data, "identity.sqlite", f"DELETE FROM did_versions WHERE sequence > {DIDS - 3}")
     assert examine_files(data) == []
     sql(data, "identity.sqlite", "DELETE FROM did_versions")
@@ -290,7 +290,7 @@ def test_broken_files_are_told_first(data: Path) -> None:
     assert told == ("file", "ledger.sqlite")
 
 
-def test_what_a_killed_command_left_is_told(data: Path) -> None:
+def test_remains_of_a_killed_command_are_reported(data: Path) -> None:
     (data / ".backup-x").mkdir()
     (data.parent / ".data.restore-y").mkdir()
     assert [kind for kind, _, _ in examine_files(data)] == ["left", "left"]
@@ -324,7 +324,7 @@ def test_exit_codes(data: Path, tmp_path: Path) -> None:
     assert commands.refused("fsck", "--data-dir", data, status=2)
 
 
-def test_what_is_wrong_with_the_ledger_is_not_repaired_from_it(data: Path) -> None:
+def test_ledger_fault_is_not_repaired(data: Path) -> None:
     sql(data, "ledger.sqlite", LEDGER["entry"])
     before = (data / "ledger.sqlite").read_bytes()
     result = Commands({})("fsck", "--deep", "--repair-index", "--json", "--data-dir", data)

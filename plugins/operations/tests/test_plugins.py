@@ -66,7 +66,7 @@ def test_check_names_every_problem(toys: Path) -> None:
     assert [str(problem).split(" ")[0] for problem in problems] == ["ledger.backend", "custodian.backend"]
 
 
-def test_what_stops_every_start_stops_the_list(toys: Path) -> None:
+def test_start_error_stops_the_list(toys: Path) -> None:
     (toys.parent / "toy_plugin_0.py").write_text("x = 1\n")
     with pytest.raises(StartError, match="toy_plugin_0"):
         installed_plugins(load(file=toys)).installed()

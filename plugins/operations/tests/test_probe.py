@@ -95,7 +95,7 @@ def test_no_credential_in_force_is_left(here: object) -> None:
         commands = Commands({"IDENTITY_API_KEY": own.api_key})
         commands.ok("probe", own.url, "--timeout", "60")
         found = commands.json("doctor", "--data-dir", own.data_dir)
-        assert "none in force is of suite 1" in json.dumps(found)
+        assert "every active credential is of suite 2" in json.dumps(found)
 
 
 def test_a_person_reads_one_line(probed: Commands, liar: Liar) -> None:

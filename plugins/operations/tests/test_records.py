@@ -39,7 +39,7 @@ def folder(identity: Commands, tmp_path: Path) -> Path:
     return path
 
 
-def test_what_is_kept_comes_out_and_goes(identity: Commands, folder: Path) -> None:
+def test_stored_record_is_exported_and_erased(identity: Commands, folder: Path) -> None:
     lines = [json.loads(line) for line in identity.ok("records", "export", HANA, "--data-dir", folder).splitlines()]
     assert len(lines) == 501
     assert {key: lines[0][key] for key in ("record", "kind", "holder", "agent", "at")} == {

@@ -30,8 +30,8 @@ from identity_core.use_cases.background import FEWEST, FIRST, HELD_SECONDS, MOST
 from plugins.operations.tests.records import stored
 from tests.anchoring import add_proofs, some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
+from tests.did_use_cases import MovableClock
 from tests.events import write_rows
-from tests.rooms import MovableClock
 
 # Nicknames have no part in a proof (plugins/records/tests/test_labels.py).
 OF_PROOFS = tuple(kind for kind in kinds.KINDS if kind != "labels")
@@ -65,7 +65,7 @@ async def rows_left(store: Store, holder: str | None) -> tuple[int, int]:
     return len(timeline), len(seen)
 
 
-def test_what_is_old_goes_and_nothing_else(store: Store) -> None:
+def test_only_old_rows_are_deleted(store: Store) -> None:
     async def scenario() -> None:
         for age in (3, 2, 1):
             await events(store, NOW - age * DAY, HANA)
@@ -246,7 +246,7 @@ def test_a_kind_that_is_quick_makes_no_step_of_another_longer() -> None:
     assert sweep.sizes["timeline"].rows == MOST
 
 
-def test_where_nothing_is_old_it_waits_long(store: Store) -> None:
+def test_sweep_waits_long_without_old_rows(store: Store) -> None:
     async def scenario() -> None:
         kept = dict.fromkeys(OF_PROOFS, DAY)
         sweep = SweepRecords(stored(store), kept, MovableClock(), lambda: 0.0)

@@ -30,7 +30,7 @@ def count(path: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM numbers").fetchone()[0])
 
 
-def test_what_is_written_while_it_copies_is_in_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_written_during_copy_is_in_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "PAGES_AT_ONCE", 16)
     first, second = make_database(tmp_path / "a.sqlite", 100), make_database(tmp_path / "b.sqlite", 50)
     target = tmp_path / "copies"

@@ -71,7 +71,7 @@ def test_a_line_says_no_canary(canary: str, line: str) -> None:
 @pytest.mark.parametrize(
     "header", ["Authorization: ApiKey ", "x-api-key=", "{'password': '", "passphrase ", "Bearer  "]
 )
-def test_what_stands_behind_a_telling_word_goes_however_short(header: str) -> None:
+def test_value_after_a_secret_name_is_removed(header: str) -> None:
     assert "Qz" not in Redaction().text(f"{header}Qz")
 
 
@@ -102,7 +102,7 @@ def test_a_known_secret_goes_in_every_form_that_a_log_gives_it() -> None:
     assert redaction.text("abc") == "abc"
 
 
-def test_what_helps_stays() -> None:
+def test_useful_values_stay() -> None:
     line = (
         "2026-01-02T03:04:05Z INFO identity.request: request method=GET operation=resolveDid status=200 milliseconds=0.81 "
         "octetsIn=0 octetsOut=812 caller=key:3f2a90c1d7e8 requestId=7c1e0a52-1f"
@@ -168,7 +168,7 @@ def test_unavailable_part_is_reported(tmp_path: Path) -> None:
     assert "there is such a file already" in again.stderr
 
 
-def test_of_a_long_log_the_end_comes_along_in_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_of_a_long_log_has_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(support_bundle, "LOG_OCTETS", 100_000)
     lines = b"".join(b"line %09d\n" % number for number in range(100_000))
     assert run(tmp_path, "--log", "-", log=lines).exit_code == 0

@@ -106,7 +106,7 @@ CHANGES = ["SELECT 1 FROM timeline FOR UPDATE", "UPDATE timeline SET code = 'cha
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_the_holder_erases_is_waited_for(store: Store, url: str, change: str) -> None:
+def test_sweep_waits_for_the_erasure(store: Store, url: str, change: str) -> None:
     async def scenario() -> None:
         entry = TimelineEntry(NOW, "proof.generated", "done", "key:v", None, HANA, "did:x:aki")
         await write_rows(store, [entry], durable=True)

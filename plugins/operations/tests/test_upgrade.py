@@ -188,7 +188,7 @@ def test_the_backup_is_of_this_installation_and_recent(
 
 
 @pytest.mark.parametrize("name", ["identity", "ledger", "custodian", "keys"])
-def test_what_a_newer_version_has_written_is_left_alone(identity: Commands, older: Path, name: str) -> None:
+def test_newer_databases_are_left_alone(identity: Commands, older: Path, name: str) -> None:
     if name == "identity":
         asyncio.run(Store.open(older).close())
     table = {"identity": "store"}.get(name, name)
@@ -291,7 +291,7 @@ for at in [*(1 + lines * place // how_many for place in range(how_many)), lines]
 """
 
 
-def test_what_was_killed_is_run_again(older: Path, tmp_path: Path) -> None:
+def test_killed_upgrade_runs_again(older: Path, tmp_path: Path) -> None:
     rounds = int(os.environ.get("IDENTITY_ROUNDS", "8"))
     words = [sys.executable, "-c", KILLED, str(older), str(tmp_path / "scratch"), str(rounds)]
     root = Path(__file__).parents[3]

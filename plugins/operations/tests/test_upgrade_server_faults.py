@@ -153,7 +153,7 @@ def test_role_without_rights_gets_remedy(on_server: Commands, database: Callable
     change(live, "DROP OWNED BY reader", "DROP ROLE reader")
 
 
-def test_what_a_newer_version_has_written_is_left_alone(
+def test_newer_databases_are_left_alone(
     on_server: Commands, database: Callable[[], str], postgres_server: PostgresServer, tmp_path: Path
 ) -> None:
     live = database()

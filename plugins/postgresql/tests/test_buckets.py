@@ -39,7 +39,7 @@ def test_processes_that_start_together_share_a_bucket(postgres_url):  # noqa: F8
     assert run(scenario()) == 10
 
 
-def test_who_asks_one_at_a_time_has_one_connection(postgres_url):  # noqa: F811
+def test_sequential_requests_use_one_connection(postgres_url):  # noqa: F811
     async def scenario():
         storage = open_storage(postgres_url)
         for _ in range(10):

@@ -355,7 +355,7 @@ def test_a_table_that_somebody_locks_is_not_waited_for_for_ever(database: Databa
     asyncio.run(scenario())
 
 
-def test_what_was_prepared_outlives_a_change_of_the_table(database: Database) -> None:
+def test_prepared_statement_survives_a_table_change(database: Database) -> None:
     async def scenario() -> None:
         sql = "SELECT * FROM things WHERE name = :name"
         await database.look_up(sql, {"name": "thing 1"})

@@ -84,7 +84,7 @@ def test_the_wrong_ones_are_found(wrong, honest, unsigned, products):
             assert one == ASKED.accept(texts[number])
 
 
-def test_what_is_refused_before_has_its_own_reason(honest, unsigned, products):
+def test_early_refusal_keeps_its_reason(honest, unsigned, products):
     cases = [
         received(ASKED, honest),
         received(ASKED, honest, nonce=b"another nonce of the verifier"),

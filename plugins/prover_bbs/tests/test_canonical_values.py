@@ -20,7 +20,7 @@ def attribute(case: dict[str, Any]) -> Attribute:
 
 
 @pytest.mark.parametrize("case", VECTORS["taken"], ids=lambda case: f"{case['type']} {case['text'][:32]}")
-def test_what_is_signed(case: dict[str, Any]) -> None:
+def test_signed_bytes_of_values(case: dict[str, Any]) -> None:
     one = attribute(case)
     messages = Schema("s", (one,)).messages({"a": case["value"]})
     numeric = [] if case["numeric"] is None else [int(case["numeric"])]
@@ -31,7 +31,7 @@ def test_what_is_signed(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", VECTORS["refused"], ids=lambda case: f"{case['type']} {str(case['value'])[:32]}")
-def test_what_no_value_is_written_as(case: dict[str, Any]) -> None:
+def test_no_value_has_an_invalid_form(case: dict[str, Any]) -> None:
     with pytest.raises(ValueRefused):
         attribute(case).accept(case["value"])
 

@@ -68,5 +68,5 @@ class TestPyEcc(ProverConformance):
         return prover.prove(asked, issuer.credential(SCHEMA, HANA), context=context())
 
     @pytest.mark.parametrize("predicate", ONE_OF_EACH_KIND, ids=str)
-    def test_what_holds_is_proved(self, prover, issuer, predicate):
-        super().test_what_holds_is_proved(prover, issuer, predicate)
+    def test_true_statement_is_proved(self, prover, issuer, predicate):
+        super().test_true_statement_is_proved(prover, issuer, predicate)

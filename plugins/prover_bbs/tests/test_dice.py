@@ -81,7 +81,7 @@ def test_the_stream_is_uniform_and_never_repeats():
     assert sum((count - expected) ** 2 / expected for count in counts) < 126
 
 
-def test_what_the_proof_is_about_changes_the_stream():
+def test_statement_changes_the_random_stream():
     assert Dice(stuck, b"a").scalars(3) == Dice(stuck, b"a").scalars(3)
     assert not set(Dice(stuck, b"a").scalars(3)) & set(Dice(stuck, b"b").scalars(3))
 

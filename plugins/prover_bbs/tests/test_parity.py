@@ -150,7 +150,7 @@ def test_a_build_that_forgets_a_field_is_noticed(tag, index, monkeypatch):
         Relation.from_statement.cache_clear()
 
 
-def test_what_is_public_and_dear_is_made_once():
+def test_costly_public_value_is_computed_once():
     """The generators, a statement, a set's scalars and its digest: asked again, they are the object that is there."""
     assert generators(select()) is generators(select())
     first, again = (statement(ISSUER.key, *STATEMENTS["set"]) for _ in range(2))

@@ -67,7 +67,7 @@ def test_the_digits_are_frozen():
 
 
 def test_validity_takes_a_digit_more_every_third_day():
-    """The sizes that the README states: until 2059 both intervals of a day have 16 digits, or 17 where the day leaves 2
+    """The sizes that FIGURES.md states: until 2059 both intervals of a day have 16 digits, or 17 where the day leaves 2
     modulo 3."""
     for day in range(20_454, 32_768, 7):
         assert len(plan(day)) + len(plan(65_535 - day)) == 16 + (day % 3 == 2)

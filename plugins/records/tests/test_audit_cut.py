@@ -17,8 +17,8 @@ from identity_records.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAu
 from identity_core.errors import StorageMismatch
 from identity_core.store import Store
 from identity_core.use_cases.background import FEWEST, HELD_SECONDS, SOON_SECONDS
+from tests.did_use_cases import MovableClock
 from tests.events import AuditRow, event_of, from_line, insert_rows
-from tests.rooms import MovableClock
 
 DAY = timedelta(days=1)
 NOW = datetime(2026, 3, 10, 15, tzinfo=UTC)
@@ -155,7 +155,7 @@ def test_steps_are_as_long_as_the_writer_may_be_held() -> None:
         "DELETE FROM audit_lines WHERE sequence = 1",
     ],
 )
-def test_what_does_not_hold_is_not_cut(store: Store, change: str) -> None:
+def test_invalid_chain_is_not_cut(store: Store, change: str) -> None:
     async def story() -> None:
         await lines(store, 9, 9, 9, 0)
         if "UPDATE" in change:
@@ -267,7 +267,7 @@ class CutMeanwhile:
         return await audit_of(self._store).chain(after=after, limit=limit)
 
 
-def test_what_is_cut_off_meanwhile_is_not_missed(store: Store) -> None:
+def test_lines_cut_meanwhile_are_not_missed(store: Store) -> None:
     async def story() -> None:
         await lines(store, 9, 8, 7, 1, 0)
         checking = CheckAuditChain(CutMeanwhile(store))  # type: ignore[arg-type]

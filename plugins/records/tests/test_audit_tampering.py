@@ -72,7 +72,7 @@ def make_a_head_up(database: Database) -> None:
     ],
     ids=["cut", "write_anew", "take_the_head_away", "make_a_head_up"],
 )
-def test_what_was_done_to_the_end_is_told_and_stays_told(database: Database, edit: object, says: str) -> None:
+def test_complete_tampering_is_reported_permanently(database: Database, edit: object, says: str) -> None:
     environment = database.environment
     with running_service(database.folder, environment=environment) as running:
         for _ in range(5):

@@ -58,7 +58,7 @@ def test_swapped_lines() -> None:
         follow(ChainHead(), [LINES[0], *moved, LINES[3]])
 
 
-def test_what_only_a_remembered_head_finds() -> None:
+def test_stored_head_finds_truncation() -> None:
     anew = chain("a", "B", "c", "d")
     assert follow(ChainHead(), anew).sequence == 4
     with pytest.raises(ChainBroken, match="written anew"):
@@ -67,7 +67,7 @@ def test_what_only_a_remembered_head_finds() -> None:
         check_reached(follow(ChainHead(), LINES[:3]), ChainHead(4, LINES[3].link))
 
 
-def test_what_the_tag_of_a_head_is_over() -> None:
+def test_head_tag_covers_its_fields() -> None:
     kept = KeyedHead(ChainHead(4, bytes(range(32))), 2)
     assert kept.encode() == b"identity audit head v1\n4 2 " + bytes(range(32))
 

@@ -21,7 +21,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden, InvalidDid, InvalidRequest, QuotaExceeded
 from identity_core.store import Store
 from identity_core.use_cases.record import Record
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HANA, AKI, SHOP = "did:key:hana", "did:key:aki", "did:web:shop.example"

@@ -44,7 +44,7 @@ def test_rows_come_back_as_they_went_in(filled: Store) -> None:
     assert list_rows(filled, VerificationQuery(None, None)) == list(reversed(ALL))
 
 
-def test_who_sees_what(filled: Store) -> None:
+def test_callers_see_their_verifications(filled: Store) -> None:
     assert list_rows(filled, VerificationQuery(f"did:{VERA}", frozenset({VERA}))) == [BAD, GOOD]
     assert list_rows(filled, VerificationQuery(f"did:{HANA}", frozenset({HANA}))) == [BAD, GOOD]
     assert list_rows(filled, VerificationQuery("key:k", None)) == [BY_KEY]

@@ -27,8 +27,8 @@ from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden
 from identity_core.store import Store
+from tests.did_use_cases import MovableClock
 from tests.events import open_store, write_rows
-from tests.rooms import MovableClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HANA, AKI, VERA, MALLORY = (f"did:key:{name}" for name in ("hana", "aki", "vera", "mallory"))

@@ -101,7 +101,7 @@ def test_the_script_is_loaded_once(clean):
     assert run(scenario()) == (1, 3)
 
 
-def test_who_stops_waiting_leaves_the_others_their_answers(clean):
+def test_cancelled_waiter_leaves_other_answers(clean):
     async def scenario():
         storage = open_storage(clean)
         await storage.acquire_token_bucket("z", 0.001, 5)

@@ -137,7 +137,7 @@ def test_a_hostile_document_is_refused_to_everybody(bbs: Bbs2023, derived: dict[
         bbs.verify({**document, "proof": derived["proof"]}, KEY.public_key)
 
 
-def test_what_is_just_within_the_bounds_is_taken(bbs: Bbs2023) -> None:
+def test_largest_permitted_input_is_accepted(bbs: Bbs2023) -> None:
     """Some that look alike, sixty that do not, and sixteen kilobytes less the rest."""
     alike = {"of": [{"of": [{} for _ in range(4)]} for _ in range(2)]}
     for subject in (

@@ -83,7 +83,7 @@ def test_a_derived_proof(statements: Statements, bbs: Any, folder: str, _: str, 
 
 
 @pytest.mark.parametrize("folder", ["", "prc/"])
-def test_what_the_vectors_derived_verifies(statements: Statements, bbs: Any, folder: str) -> None:
+def test_derived_vectors_are_valid(statements: Statements, bbs: Any, folder: str) -> None:
     _, public, _ = keys()
     document, proof, text = parted(read(f"{folder}derivedRevealDocument.json"))
     value = decode_derived(text)

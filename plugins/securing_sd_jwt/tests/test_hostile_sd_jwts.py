@@ -166,7 +166,7 @@ HMAC_WITH_THE_PUBLIC_KEY = f"{packed(header(alg='HS256'))}.{packed(claims())}.{b
     }.items(),
     ids=lambda item: item[0],
 )
-def test_what_the_issuer_did_not_sign_so_is_refused(text: tuple[str, str]) -> None:
+def test_claims_without_issuer_signature_are_refused(text: tuple[str, str]) -> None:
     base = text[1]
     refused(bound_to(base))
     refused(base, binding=None)
@@ -251,7 +251,7 @@ FORBIDDEN = {
 
 
 @pytest.mark.parametrize("text", FORBIDDEN.values(), ids=FORBIDDEN.keys())
-def test_what_no_issuer_may_write_is_refused(text: str) -> None:
+def test_claims_forbidden_to_issuers_are_refused(text: str) -> None:
     refused(text, binding=None)
 
 
@@ -354,7 +354,7 @@ def test_a_holder_may_have_a_key_on_ed25519() -> None:
             refused(whole)
 
 
-def test_what_is_derived_takes_along_what_opens_the_way() -> None:
+def test_disclosure_includes_its_parents() -> None:
     whole = issued(NAME, INCOME, AGES, ADULT, FRENCH)
     derived = asyncio.run(SdJwtVc().derive(whole, IVO.multikey, pointers=["/age_equal_or_over/18"]))
     assert isinstance(derived, str)

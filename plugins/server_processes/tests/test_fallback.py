@@ -277,7 +277,7 @@ class SharedHere(Shared):
         return self._buckets.spend_at_once(key, rate, burst, cost)
 
 
-def test_what_decides_without_waiting_does_so_through_it():
+def test_immediate_decision_uses_the_fallback():
     async def scenario():
         shared = SharedHere()
         storage = over(shared, processes=2, deadline=None)

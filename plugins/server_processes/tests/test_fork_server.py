@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from identity_server_processes import fork_server
 
-from tests.unit.cli.test_serve import Serving, both, children, gone, serving
+from tests.unit.cli.test_serve import Serving, both, children, is_gone, serving
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -120,7 +120,7 @@ def test_worker_knows_nothing_and_ends_with_server(
     knows_no_secret_and_has_opened_nothing(running, tmp_path)
     process, workers = process_of(running), both(running.process.pid)
     running.stop(ended_by)
-    assert all(gone(one) for one in (process, *workers))
+    assert all(is_gone(one) for one in (process, *workers))
     assert [*temporary.glob("pymp-*")] == []
 
 
@@ -129,7 +129,7 @@ def test_worker_ends_with_killed_server(running: Serving, temporary: Path) -> No
     address = socket_in(temporary)
     os.kill(process, signal.SIGKILL)
     running.stop(signal.SIGKILL)
-    assert all(gone(one) for one in (process, *workers))
+    assert all(is_gone(one) for one in (process, *workers))
     for left in temporary.glob("pymp-*/*"):
         with socket.socket(socket.AF_UNIX) as asking, pytest.raises(ConnectionRefusedError):
             asking.connect(str(left))

@@ -10,7 +10,7 @@ from pytest_bdd import given, parsers, then, when
 from features.machine import Machine
 from features.steps.theft import read
 from tests.attack.stranger import Answer
-from tests.newest import await_newest
+from tests.newest_entry import await_newest
 
 WITNESS = re.compile(r"witness (did:key:z6Mk\w+)")
 

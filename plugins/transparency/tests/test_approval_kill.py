@@ -27,9 +27,9 @@ from identity_core.domain.dids.did import Did
 from plugins.did_webvh.tests.test_webvh_log import first
 from plugins.transparency.tests.test_approvals import Site, approvals, witness_list
 from tests.attack.stranger import rounds
+from tests.did_use_cases import MovableClock
 from tests.events import audit_rows
 from tests.fault.killed_before_a_line import KilledBeforeALine
-from tests.rooms import MovableClock
 
 STEP = max(1, 4 // rounds(1))
 TRACED = {witnessed.__file__, witness_files.__file__}

@@ -239,7 +239,7 @@ def test_unwatched_entries_are_shown_without_approval(tmp_path: Path) -> None:
     with_site(tmp_path, story, ONE, stopped)
 
 
-def test_of_two_at_once_one_is_told(tmp_path: Path) -> None:
+def test_one_of_two_concurrent_approvals_is_reported(tmp_path: Path) -> None:
     async def story(site: Site) -> None:
         files = site.files
         stale = await files.find(str(DID))

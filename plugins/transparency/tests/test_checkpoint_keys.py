@@ -17,7 +17,7 @@ from identity_codec import ed25519, multikey
 from identity_codec.values import replace
 from identity_tlog.note import Checkpoint, VerifierKey, open_checkpoint, sign_checkpoint
 from identity_tlog.tree import Malformed, Refuted
-from tests.rooms import START
+from tests.did_use_cases import START
 
 ORIGIN = "id.example/log"
 PAIRS = [ed25519.generate(bytes([number]) * 32) for number in range(1, 5)]

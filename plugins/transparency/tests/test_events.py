@@ -10,7 +10,7 @@ from identity_transparency.wire import ListEventsQuery
 from msgspec import structs
 
 from identity_core.errors import PluginUnavailable
-from tests.rooms import Rooms, secret_of
+from tests.did_use_cases import Rooms, secret_of
 from tests.unit.use_cases.test_did_lifecycle import add_service, on_rooms
 
 

@@ -148,7 +148,7 @@ def test_a_feeder_rests_while_nothing_is_to_be_cosigned(tmp_path: Path, feeds: b
     play(scenario, tmp_path)
 
 
-def test_what_grows_is_cosigned_and_a_stranger_can_check_it(tmp_path: Path) -> None:
+def test_append_only_log_is_cosigned_and_verifiable(tmp_path: Path) -> None:
     async def scenario(it: Fed) -> None:
         await it.turn()
         assert (it.size, it.told[0].asked) == (0, [])
@@ -340,7 +340,7 @@ def test_another_process_reads_what_the_one_that_feeds_has_kept(tmp_path: Path) 
     play(scenario, tmp_path)
 
 
-def test_what_the_policy_does_not_accept_is_not_shown(tmp_path: Path) -> None:
+def test_feed_outside_the_policy_is_not_shown(tmp_path: Path) -> None:
     """Check that a process that can write the database cannot make a checkpoint out of nothing; nor does one of another policy count."""
 
     async def scenario(it: Fed) -> None:
@@ -394,7 +394,7 @@ def test_nothing_is_submitted_while_the_databases_are_not_ours(tmp_path: Path) -
     play(scenario, tmp_path)
 
 
-def test_what_cannot_be_kept_is_served_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feed_is_served_if_it_cannot_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refused(*_: object) -> None:
         raise PluginUnavailable
 

@@ -79,7 +79,7 @@ def test_a_history_that_holds() -> None:
     }
 
 
-def test_what_does_not_hold() -> None:
+def test_invalid_history_is_refused() -> None:
     did, entries, signed = signed_history(lived(deactivated=True))
     first, second = entries
     for broken, says in (

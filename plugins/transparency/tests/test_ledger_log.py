@@ -44,7 +44,7 @@ from identity_tlog.note import open_checkpoint
 from identity_tlog.proofs import verify_consistency, verify_inclusion
 from identity_tlog.tiles import Tile, bundled, tiles_of, unbundled
 from identity_tlog.tree import EMPTY_ROOT, Frontier, leaf_hash
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 from tests.stored import new_stored_database, postgres_server
 from tests.transparency import LoggedLedger, run
 

@@ -129,7 +129,7 @@ def test_whatever_is_changed_in_it_is_refused(
     assert "ends with a checkpoint" in identity.refused(*words)[0]
 
 
-def test_what_is_asked_wrongly(
+def test_wrong_options_are_refused(
     remote: Commands, identity: Commands, did: str, policies: dict[str, Path], here: Path
 ) -> None:
     assert "no version 9" in remote.refused("ledger", "prove", did, "--version-id", "9")[0]

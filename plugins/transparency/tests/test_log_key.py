@@ -80,7 +80,7 @@ def test_everything_is_sealed_anew(installed: Commands, here: Path) -> None:
     assert [one["name"] for one in installed.json("keys", "list")] == ["ops"]
 
 
-def test_what_has_no_seal_of_its_own_says_so(installed: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_without_own_seal_is_reported(installed: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from identity_custodian_sealed import SealedCustodian
 
     monkeypatch.delattr(SealedCustodian, "reseal_now")
@@ -129,7 +129,7 @@ def test_options_that_do_not_go_together(installed: Commands, here: Path, words:
     installed.refused("keys", "rotate", *words, status=2)
 
 
-def test_where_there_is_no_installation_none_is_made(identity: Commands, here: Path) -> None:
+def test_missing_installation_is_not_created(identity: Commands, here: Path) -> None:
     for key in ("log", "token"):
         identity.refused("keys", "rotate", key, "--data-dir", "elsewhere")
     assert not (here / "elsewhere").exists()

@@ -34,7 +34,7 @@ from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateA
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY
 from identity_core.use_cases.record import Record
 from plugins.transparency.tests.test_rotate_log_key import Service, run
-from tests.rooms import ORIGIN, START
+from tests.did_use_cases import ORIGIN, START
 
 KEY = ApiKey("k_1", "ops", "ab" * 32, None, None, None, None, START, fingerprint="of ab")
 LIFETIME = 600
@@ -306,7 +306,7 @@ A, B = "z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp", "z6MkjchhfUsD6mmvni8m
 GOOD = Replacement("token", 2, B, A, 7, False, START, b"note")
 
 
-def test_what_is_listed_is_read_as_it_was_written() -> None:
+def test_listed_key_is_read_as_written() -> None:
     assert Replacement.read(entry(GOOD.endpoint), START) == GOOD
     bare = replace(GOOD, succession=None, compromised=True)
     assert Replacement.read(entry(bare.endpoint), START) == bare
@@ -330,6 +330,6 @@ def test_what_is_listed_is_read_as_it_was_written() -> None:
         entry("https://thief.example/"),
     ],
 )
-def test_what_is_listed_in_another_form_is_no_service_log(listed: ServiceEntry) -> None:
+def test_malformed_list_is_no_service_log(listed: ServiceEntry) -> None:
     with pytest.raises(LogInvalid):
         Replacement.read(listed, START)

@@ -29,7 +29,7 @@ from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.log_keys import LogSigner
-from tests.rooms import ORIGIN, Rooms, secret_of, update_of
+from tests.did_use_cases import ORIGIN, Rooms, secret_of, update_of
 
 
 class Held:
@@ -292,7 +292,7 @@ def test_requests_that_read_the_service_log_at_once_read_one(tmp_path: Path) -> 
     run(tmp_path, story)
 
 
-def test_what_an_old_key_signs_after_its_retirement_is_told(tmp_path: Path) -> None:
+def test_signature_after_retirement_is_reported(tmp_path: Path) -> None:
     """A process that slept between the signature and the ledger for longer than a rotation waits."""
 
     async def story(service: Service) -> None:

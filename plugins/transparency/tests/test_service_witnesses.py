@@ -181,7 +181,7 @@ def test_the_doctor_says_how_far_the_quorum_is(service: Asked, place: Path) -> N
     assert diagnosis()["state"] == "fail"
 
 
-def test_what_was_cosigned_stays_when_the_witnesses_are_gone(service: Asked, place: Path) -> None:
+def test_cosigned_checkpoint_stays_without_witnesses(service: Asked, place: Path) -> None:
     """A second process on the same data does not feed, and serves what the first has kept."""
     # An empty log has nothing to cosign, and this test may be the first.
     service.create()

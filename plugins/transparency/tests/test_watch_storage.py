@@ -20,8 +20,8 @@ from identity_transparency.use_cases.watch import QUIET_SECONDS, REST_SECONDS, W
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.ledger import LedgerHead
 from identity_core.use_cases.background import Repeating
+from tests.did_use_cases import MovableClock
 from tests.events import AuditRow, write_rows
-from tests.rooms import MovableClock
 from tests.transparency import LoggedLedger, run
 
 
@@ -94,7 +94,7 @@ def test_it_writes_seldom_and_only_what_is_new(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_what_is_noted_was_made_durable_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noted_checkpoint_was_durable_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Audit lines are not durable by themselves: a loss of power would leave a store that is behind its note."""
 
     async def scenario() -> None:

@@ -38,7 +38,7 @@ def test_without_the_setting_there_is_none(tmp_path: Path) -> None:
         (f"witness W {KEY}\nquorum W", "no quorum"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str | None, says: str) -> None:
+def test_witness_errors_are_reported(tmp_path: Path, text: str | None, says: str) -> None:
     path = tmp_path / "policy.txt"
     if text is not None:
         path.write_text(text)
@@ -49,7 +49,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, text: str | None, says: str) -> N
     assert found.value.fix
 
 
-def test_whom_it_asks(tmp_path: Path) -> None:
+def test_witnesses_of_the_policy_are_called(tmp_path: Path) -> None:
     (tmp_path / "policy.txt").write_text(f"witness W {KEY} http://w.example/prefix\nquorum W")
     environment = {"IDENTITY_LEDGER_WITNESSES": str(tmp_path / "policy.txt")}
     policy = read_witnesses(load(environment=environment, overrides={"data_dir": tmp_path}))
@@ -104,7 +104,7 @@ def test_each_says_what_it_has_cosigned_last() -> None:
         (whole("200 OK", b"\xff"), "no checkpoint of this log"),
     ],
 )
-def test_who_says_something_else_has_said_nothing(answer: bytes | None, says: str) -> None:
+def test_unexpected_answer_counts_as_none(answer: bytes | None, says: str) -> None:
     """One of three may be silent where two are a quorum; two may not."""
     seen = query_witnesses([cosigned(0), NOTHING, answer])
     assert list(seen.cosigned) == ["W0", "W1"]
@@ -115,7 +115,7 @@ def test_who_says_something_else_has_said_nothing(answer: bytes | None, says: st
     assert "W1: the policy has no URL of it; W2: " in str(found.value)
 
 
-def test_where_one_is_enough_for_a_quorum_all_must_say() -> None:
+def test_quorum_of_one_needs_all_answers() -> None:
     with pytest.raises(StartError, match="W2: it answers 500"):
         query_witnesses([cosigned(0), cosigned(1), whole("500 No", b"")], "any")
     assert len(query_witnesses([cosigned(0), cosigned(1), NOTHING], "any").cosigned) == 3

@@ -96,7 +96,7 @@ def test_a_row_of_the_timeline_says_who_asked(actor: str, said: str) -> None:
         ("zkp.credential", ""),
     ],
 )
-def test_what_an_agent_may_is_said_in_words(action: str, said: str) -> None:
+def test_permissions_of_an_agent_are_in_words(action: str, said: str) -> None:
     assert words_of(MACROS.grant(action)) == (said or action)
 
 

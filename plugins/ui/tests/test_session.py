@@ -18,7 +18,7 @@ from identity_core.api.request import Request
 from identity_core.domain.callers import KNOWN, OF_CLIENTS, OF_DIDS
 from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.use_cases.record import Record
-from tests.rooms import ORIGIN, Rooms, secret_of
+from tests.did_use_cases import ORIGIN, Rooms, secret_of
 
 OWN = {"sec-fetch-site": "same-origin"}
 

@@ -10,8 +10,7 @@ from identity_universal import did_url
 
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidUrlNotFound
-from tests.foreign_documents import ALLOWED, named
-from tests.foreign_documents import of as document_of
+from tests.foreign_documents import ALLOWED, document_of, named
 
 DID = Did.parse("did:web:a.example")
 AT = datetime(2026, 1, 5, tzinfo=UTC)

@@ -336,7 +336,7 @@ REFUSED: list[tuple[str | bytes, int, str]] = [
 
 
 @pytest.mark.parametrize(("identifier", "status", "kind"), REFUSED, ids=[str(case[0])[:60] for case in REFUSED])
-def test_what_cannot_be_resolved(target: Target, identifier: str | bytes, status: int, kind: str) -> None:
+def test_unresolvable_did_is_refused(target: Target, identifier: str | bytes, status: int, kind: str) -> None:
     for accept in (None, "application/did", "application/did-url-dereferencing"):
         response = get(target, identifier, accept)
         assert (response.status, problem(response)) == (status, kind)
@@ -434,7 +434,7 @@ def test_the_refusal_repeats_no_secret(target: Target, hana: Holder) -> None:
         assert secret.encode() not in response.body
 
 
-def test_what_can_be_resolved_is_told(target: Target) -> None:
+def test_resolvable_did_is_described(target: Target) -> None:
     def describe(name: str) -> Any:
         response = exchange(target.wire.address, request("GET", f"/1.0/{name}"))
         assert (response.status, response.headers["content-type"]) == (200, "application/json")

@@ -89,7 +89,7 @@ def version(holder: Holder) -> int:
     return int(holder.resolve().json["didDocumentMetadata"]["versionId"])
 
 
-def test_what_is_signed_is_the_challenge_of_exactly_this_change(target: Target, hana: Holder) -> None:
+def test_signed_challenge_names_exactly_this_change(target: Target, hana: Holder) -> None:
     state = begin(target, hana, "exactly")
     label, origin, did, purpose, digest, _, _ = signing_input(state).decode().split(" ")
     assert (label, did, purpose) == ("didauth:v1", hana.did, "update")
@@ -126,7 +126,7 @@ def test_job_that_another_process_began_is_finished_by_this_one(targets: Callabl
         assert post(target, "update", signed(state, holder)).status == 200
 
 
-def test_what_was_done_stands_in_the_audit_log_as_what_it_is(target: Target, hana: Holder) -> None:
+def test_audit_log_names_the_operation(target: Target, hana: Holder) -> None:
     state = begin(target, hana, "audited")
     assert post(target, "update", signed(state, hana)).status == 200
     lines: list[dict[str, Any]] = []
@@ -321,7 +321,7 @@ def test_a_creation_that_is_none(target: Target, body: Any, status: int) -> None
     assert refusal(creation(target, body))[0] == status
 
 
-def test_who_has_no_api_key_creates_nothing(target: Target, hana: Holder) -> None:
+def test_creation_needs_an_api_key(target: Target, hana: Holder) -> None:
     assert refusal(post(target, "create?method=ids", {})) == (401, "AUTH_REQUIRED")
     bearer = hana.wire.call("POST", f"{PREFIX}/auth/token", {}, {"Authorization": hana.signed("token", {})})
     token = f"Bearer {bearer.json['access_token']}"

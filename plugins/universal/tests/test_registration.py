@@ -124,7 +124,7 @@ def test_a_whole_document_without_anything_takes_everything_away() -> None:
     assert operations == [*["removeService"] * 2, *["removeVerificationMethod"] * 2, "setAlsoKnownAs"]
 
 
-def test_what_is_added_and_removed_again_was_never_there() -> None:
+def test_added_and_removed_key_leaves_no_change() -> None:
     both = [{"service": [SERVICE], "alsoKnownAs": ["did:web:x.example"]}, {"service": [{"id": SERVICE["id"]}]}]
     body = update_body(NOW, [ADD, REMOVE], both)
     assert [operation["operation"] for operation in body["operations"]] == ["setAlsoKnownAs"]
@@ -177,7 +177,7 @@ IMPOSSIBLE: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("operation", "value"), IMPOSSIBLE)
-def test_what_no_operation_can_do_is_refused(operation: str, value: Any) -> None:
+def test_impossible_operation_is_refused(operation: str, value: Any) -> None:
     with pytest.raises(InvalidDocument) as refusal:
         update_body(NOW, [operation], [value])
     assert SECRET not in f"{refusal.value} {refusal.value.details}"
@@ -195,7 +195,7 @@ def test_what_no_operation_can_do_is_refused(operation: str, value: Any) -> None
         ([SECRET], [{}]),
     ],
 )
-def test_what_asks_for_nothing_or_for_no_change_is_refused(operations: list[str], values: list[Any]) -> None:
+def test_empty_change_is_refused(operations: list[str], values: list[Any]) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         update_body(NOW, operations, values)
     assert SECRET not in f"{refusal.value} {refusal.value.details}"

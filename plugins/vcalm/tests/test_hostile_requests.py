@@ -113,7 +113,7 @@ def test_no_such_credential_verifies(target: Target, changed: dict[str, Any]) ->
     ],
     ids=lambda body: body[:40].decode(errors="replace"),
 )
-def test_what_has_another_form_is_refused(target: Target, body: bytes) -> None:
+def test_malformed_request_is_refused(target: Target, body: bytes) -> None:
     response = post(target, CREDENTIALS, body)
     assert (response.status, json.loads(response.body)["error"]["code"]) == (400, "INVALID_REQUEST")
 

@@ -50,7 +50,7 @@ def read(caller: Caller) -> RequestContext:
     return RequestContext("getProof", caller, "r-6")
 
 
-def test_who_sees_a_proof(tmp_path: Path) -> None:
+def test_readers_of_a_proof_are_limited(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
         for caller in (

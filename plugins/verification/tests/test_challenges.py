@@ -11,7 +11,7 @@ from identity_verification.store import StoredVerifierChallenges
 
 from identity_core.store import Store
 from identity_core.use_cases.background import ForgetRows
-from tests.rooms import START, MovableClock
+from tests.did_use_cases import START, MovableClock
 
 DAY = timedelta(days=1)
 

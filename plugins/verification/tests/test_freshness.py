@@ -57,7 +57,7 @@ def test_it_serves_one_success(tmp_path: Path) -> None:
     tell(tmp_path, story)
 
 
-def test_of_many_at_once_one_holds(tmp_path: Path) -> None:
+def test_one_of_many_concurrent_holders_wins(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
         text, made = await make_proof_for(rooms, vera)

@@ -22,7 +22,7 @@ from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.proofs.stored import Anchor, AnchorStatus, StoredProof
 from identity_core.ports.credentials import RegisteredSchema
 from tests.anchoring import add_proofs, revoke_proof
-from tests.rooms import START
+from tests.did_use_cases import START
 from tests.verifying import OPERATOR, Verifying, asking
 
 SHOP = "https://shop.example"
@@ -59,7 +59,7 @@ def scoped(*targets: str) -> Caller:
     return Caller(api_key=ApiKey("s", "s", "1" * 64, frozenset({"zkp:verify"}), frozenset(targets), None, None, START))
 
 
-def test_who_took_part_learns_that_the_credential_is_revoked(tell: Any) -> None:
+def test_participant_learns_of_the_revocation(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
         text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)

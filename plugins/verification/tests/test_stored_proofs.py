@@ -123,6 +123,6 @@ def test_chain_is_listed_from_its_leaf(store: Store, proof: StoredProof) -> None
     assert [record.id for record in found.chain.records] == ["f", "e", "d"]
 
 
-def test_what_is_unknown_is_none(store: Store, proof: StoredProof) -> None:
+def test_unknown_proof_is_none(store: Store, proof: StoredProof) -> None:
     unknown = replace(proof, credential_id="x", delegation_id="y")
     assert records(store, unknown) == ProofRecords(revoked=False, credentials=(None,), chain=None)

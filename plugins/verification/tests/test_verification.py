@@ -100,7 +100,7 @@ def test_the_nonce_of_the_ibct_is_the_challenge_of_who_gave_none(tell: Any) -> N
         (asking(schema_id="https://schemas.example/other"), "schema", CheckCode.SCHEMA_MISMATCH),
     ],
 )
-def test_what_the_verifier_did_not_ask_for(tell: Any, asked: Expectation, check: str, code: CheckCode) -> None:
+def test_unrequested_statement_is_unchecked(tell: Any, asked: Expectation, check: str, code: CheckCode) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(challenge=CHALLENGE, domain=SHOP)
         for verdict in (await rooms.verify(made, asked), await rooms.verify_stored(made, asked)):
@@ -366,7 +366,7 @@ def test_without_a_prover_nothing_is_said(tell: Any) -> None:
     tell(story)
 
 
-def test_what_is_left_behind(tell: Any) -> None:
+def test_remaining_rows_are_counted(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(domain=SHOP)
         await rooms.verify(made)
@@ -394,7 +394,7 @@ def test_what_is_left_behind(tell: Any) -> None:
     tell(story)
 
 
-def test_what_a_stranger_writes_into_a_proof_names_nobody(tell: Any) -> None:
+def test_foreign_text_in_a_proof_names_no_caller(tell: Any) -> None:
     """An envelope that claims the id of a kept proof must not appear in its holder's history."""
 
     async def story(rooms: Verifying) -> None:

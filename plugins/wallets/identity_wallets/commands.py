@@ -7,6 +7,7 @@ from typing import Any
 import click
 from identity_commands.json_input import read_json
 from identity_commands.remote import RemoteCaller, add_command, did_option, named
+from identity_commands.terminal import ids_option
 
 from identity_core.cli.output import format_value, misused
 from identity_core.cli.plugin_commands import OpenGroup
@@ -17,7 +18,7 @@ ASKED = "credential"
 
 @click.group(name="presentation", cls=OpenGroup)
 def command() -> None:
-    """Ask a wallet of OpenID4VP for credentials, and read what it presents."""
+    """Request credentials from an OpenID4VP wallet, and read its presentation."""
 
 
 def _request(
@@ -64,41 +65,28 @@ add_command(
     command,
     "request",
     "requestPresentation",
-    """Print the link that a wallet opens, or reads as a QR code, and the id by which `show` finds what it presents.
-
-    The service signs the request with a key of the verifier that it holds.
-
-    \b
-    Examples:
-      identity presentation request --keys shop.json --schema urn:schema:person \\
-          --claim age_equal_or_over/18
-      identity presentation request --api-key operator.key --verifier did:ids:… --wanted wanted.json
-    """,
-    did_option("--verifier", "verifierDid", "Who asks; the DID of --keys by default."),
-    click.option("--schema", "schemaId", metavar="ID", help="The schema of the credential that is asked for."),
+    "Print the link for a wallet (also for a QR code), signed by the service, and the id for `presentation show`.",
+    did_option("--verifier", "verifierDid", "DID of the verifier.  [default: the DID of --keys]"),
+    click.option("--schema", "schemaId", metavar="ID", help="Id of the schema of the requested credential."),
     click.option(
-        "--issuer",
-        "issuerDids",
-        metavar="DID",
-        multiple=True,
-        help="Only one by this issuer; may be repeated.  [default: any]",
+        "--issuer", "issuerDids", metavar="DID", multiple=True, help="Accepted issuer; repeatable.  [default: any]"
     ),
     click.option(
         "--claim",
         "paths",
         metavar="PATH",
         multiple=True,
-        help="What it has to disclose, such as country or age_equal_or_over/18; may be repeated.",
+        help="Claim to disclose, such as country or age_equal_or_over/18; repeatable.",
     ),
     click.option(
         "--wanted",
         type=click.File("rb"),
         metavar="FILE",
-        help="In their place: a JSON object whose `credentials` and `credentialSets` are as the interface has them; - is "
-        "standard input.",
+        help="JSON object with `credentials` and `credentialSets`, in place of these options; - is standard input.",
     ),
-    click.option("--redirect-uri", "redirectUri", metavar="URL", help="Where the wallet leads its holder afterwards."),
-    click.option("--encrypted", is_flag=True, help="Have the wallet encrypt its answer to a key of this request."),
+    click.option("--redirect-uri", "redirectUri", metavar="URL", help="URL for the holder to return to."),
+    click.option("--encrypted", is_flag=True, help="Require an answer that is encrypted to a key of this request."),
+    ids_option,
     body=_request,
     text="{uri}\nid     {id}\nuntil  {expiresAt}",
     whose="the verifier",
@@ -107,12 +95,7 @@ add_command(
     command,
     "show",
     "getPresentation",
-    """Show what a wallet presented to a request of yours, checked; `pending` while it has said nothing.
-
-    \b
-    Example:
-      identity presentation show QxSy3mVcXW8q… --keys shop.json
-    """,
+    "Show the verified presentation of a wallet that answered your request, or `pending`.",
     click.argument("request_id"),
     text=_presented,
     whose="the verifier",
@@ -129,17 +112,12 @@ add_command(
     _credential,
     "offer-copy",
     "createCredentialOffer",
-    """Print the link by which a wallet of OpenID4VCI collects a copy of a credential, once; its issuer does this.
+    """Print the link with which an OpenID4VCI wallet collects a copy of a credential, once. The issuer calls this.
 
-    Anyone with the link gets the copy. With --transaction-code it takes six digits besides: tell them to the holder by another way.
-    `offer` is for a wallet that keeps the secret of zero-knowledge proofs.
-
-    \b
-    Example:
-      identity credential offer-copy 3f0c9f8e-… --keys isa.json --transaction-code
-    """,
+    Any client with the link gets the copy. A transaction code is required too with --transaction-code: send it to the
+    holder by another channel. `offer` is for a wallet that stores the secret of zero-knowledge proofs.""",
     click.argument("credential_id"),
-    click.option("--transaction-code", "code", is_flag=True, help="Have the wallet ask for six digits."),
+    click.option("--transaction-code", "code", is_flag=True, help="Require a code of six digits, which is printed."),
     body=lambda _, *, code: {"transactionCode": True} if code else {},
     text=_offered,
     whose="the issuer",

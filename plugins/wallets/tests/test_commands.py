@@ -96,7 +96,7 @@ def test_a_copy_is_offered_and_shown(
     assert "no caller is named" in identity.refused("presentation", "show", request_id, status=2)[0]
 
 
-def test_what_a_wallet_is_asked_for_is_said_in_one_way(
+def test_wallet_request_is_specified_once(
     server: LocalServer, remote: Commands, here: Path, isa: Path, wallet: Wallet
 ) -> None:
     identity = Commands({"IDENTITY_URL": server.url})

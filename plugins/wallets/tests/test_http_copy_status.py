@@ -76,7 +76,7 @@ def presented(story: Story, wallet: Wallet, credential: str, schema_id: str) -> 
     return (200, "") if answer.status == 200 else (refusal(answer)[0], answer.json["error_description"])
 
 
-def test_what_the_issuer_ends_is_ended_for_every_verifier(story: Story) -> None:
+def test_revocation_by_issuer_holds_for_every_verifier(story: Story) -> None:
     issuer, wallet = Issuer.open(story.issuer.target), Wallet(story.issuer.target)
     credential, other = collected(issuer, wallet), issuer.issued()
 

@@ -411,7 +411,7 @@ def test_a_request_of_another_shape_has_its_error(issuer: Issuer, wallet: Wallet
 
 
 @pytest.mark.parametrize("end", ["revoked", "suspended", "deactivated"])
-def test_what_ended_after_the_offer_is_not_given_out(issuer: Issuer, wallet: Wallet, end: str) -> None:
+def test_credential_ended_after_the_offer_is_not_given(issuer: Issuer, wallet: Wallet, end: str) -> None:
     own = Issuer.open(issuer.target) if end == "deactivated" else issuer
     credential_id = own.issued()
     answer = own.offer(credential_id=credential_id)

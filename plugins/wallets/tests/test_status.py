@@ -108,7 +108,7 @@ def test_a_change_between_the_two_looks_is_read_the_next_time() -> None:
     assert scene.signed == 2
 
 
-def test_what_a_copy_says_of_its_status() -> None:
+def test_copy_reports_its_status() -> None:
     scene = Scene()
 
     def status(place: int, list_id: str = LIST) -> CredentialStatus | None:

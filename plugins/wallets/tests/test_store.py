@@ -15,7 +15,7 @@ from identity_wallets.use_cases.requests import KEPT_AFTER_END
 from identity_core.errors import Overloaded
 from identity_core.store import Store
 from identity_core.use_cases.background import FIRST, ForgetRows
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 END = NOW + timedelta(minutes=10)
@@ -48,7 +48,7 @@ def test_one_of_many_answers_and_nobody_after_the_end(store: Store) -> None:
     asyncio.run(scenario())
 
 
-def test_what_ended_is_forgotten_and_no_more(store: Store) -> None:
+def test_only_ended_entries_are_deleted(store: Store) -> None:
     async def scenario() -> None:
         kept = StoredPresentations(store.database)
         for name in ("one", "two", "three"):

@@ -62,12 +62,12 @@ def test_a_copy_names_the_place_of_its_credential() -> None:
         {"status_list": {"idx": 1, "uri": f"/openid/status/{LIST}"}},
     ],
 )  # fmt: skip
-def test_what_names_no_place_here_is_refused(status: Any) -> None:
+def test_foreign_place_is_refused(status: Any) -> None:
     with pytest.raises(ValueError, match="its status"):
         token_status.referred({"status": status}, ORIGIN)
 
 
-def test_what_is_signed() -> None:
+def test_signed_bytes_of_a_status_list() -> None:
     claims = token_status.claims(str(ISSUER), URI, token_status.encoded({}), NOW)
     assert (claims["iss"], claims["sub"], claims["iat"]) == (str(ISSUER), URI, int(NOW.timestamp()))
     assert (claims["exp"], claims["ttl"]) == (int(NOW.timestamp()) + 86_400, 300)

@@ -56,7 +56,7 @@ def test_thresholds_are_compared_by_type() -> None:
     assert ["country"] in claim_names(definition)
 
 
-def test_what_has_no_value_is_not_told() -> None:
+def test_claim_without_value_is_not_disclosed() -> None:
     found = claims(values=VALUES | {"age": None, "name": None})
     assert {"age", "age_equal_or_over", "name"}.isdisjoint(found)
 

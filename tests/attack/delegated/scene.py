@@ -80,14 +80,14 @@ def signed(token: Mapping[str, str], key: SigningKey) -> dict[str, str]:
     return {**token, "proofValue": proof_value(token, key)}
 
 
-def opened(proof: Mapping[str, Any]) -> Json:
+def envelope_of(proof: Mapping[str, Any]) -> Json:
     """The envelope of a proof."""
     text = proof["proof"]
     envelope: Json = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     return envelope
 
 
-def said(answer: Answer) -> tuple[int, Any, dict[str, str]]:
+def stable_refusal(answer: Answer) -> tuple[int, Any, dict[str, str]]:
     """A refusal without what differs from one request to the next."""
     body = answer.json
     body["error"]["details"].pop("requestId")

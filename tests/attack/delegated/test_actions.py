@@ -178,7 +178,7 @@ def test_only_credentials_schemas_and_verifiers_that_were_named(people: People) 
 
 
 @pytest.mark.parametrize("level", range(5))
-def test_what_each_level_of_autonomy_may(people: People, level: int) -> None:
+def test_autonomy_level_permits_actions(people: People, level: int) -> None:
     scene = Scene.of(people, autonomyLevel=level)
     pinned = scene.ask(scene.body(ibct=scene.token(action="zkp.prove.age.gte.18")))
     assert pinned.outcome == ((201, None) if level >= 2 else (403, "AUTONOMY_TOO_LOW"))

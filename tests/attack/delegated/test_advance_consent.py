@@ -17,7 +17,7 @@ from identity_commands.wallet import make_key
 from identity_codec import ed25519, multikey
 from identity_codec.multibase import base64url_decode, base64url_encode
 from tests import servers
-from tests.attack.delegated.scene import People, Scene, canonical, opened
+from tests.attack.delegated.scene import People, Scene, canonical, envelope_of
 from tests.attack.delegated.test_joint import ADULT, ALL, RICH
 from tests.attack.delegated.test_wallet_consent import REFUSED, SHOP, AtHome, code, frame
 from tests.attack.stranger import PREFIX, Answer
@@ -36,7 +36,7 @@ def multi(pair: ed25519.Ed25519KeyPair) -> str:
 
 def signed(proof: str, pair: ed25519.Ed25519KeyPair) -> str:
     """PROTOCOL-2.md §5.4."""
-    envelope = opened({"proof": proof})
+    envelope = envelope_of({"proof": proof})
     envelope["agent"]["signature"] = None
     context = envelope["context"]
     nonce = base64url_decode(context["nonce"])
@@ -93,13 +93,13 @@ def test_the_holder_agrees_once_and_the_agent_hands_over(advance: InAdvance) -> 
         answer = turn.home.ask(asked, holderConsent=consent)
         assert answer.status == 201, answer.body
         proof = answer.json["proof"]["proof"]
-        assert opened(answer.json["proof"])["agent"] == {"key": base64url_encode(AGENT.public), "signature": None}
+        assert envelope_of(answer.json["proof"])["agent"] == {"key": base64url_encode(AGENT.public), "signature": None}
         whole = {"agentKey": multi(AGENT), "consentCover": 13}
         verdict = turn.verdict(signed(proof, AGENT), **whole)
         assert verdict["verified"], verdict["checks"]
         assert "agentKey" not in verdict["unchecked"]
         assert "agentKey" in turn.verdict(signed(proof, AGENT), consentCover=12)["unchecked"]
-        shown.append(opened(answer.json["proof"])["consent"]["value"])
+        shown.append(envelope_of(answer.json["proof"])["consent"]["value"])
     assert shown[0] == shown[1], "a consent that is used twice is seen to be: the page says so"
 
 
@@ -121,7 +121,7 @@ def test_only_the_agent_whom_the_holder_named_hands_it_over(advance: InAdvance) 
     proof, take = answer.json["proof"]["proof"], {"consentCover": 12}
     assert wrong(advance.verdict(proof, **take)) == {"proof": "AGENT_SIGNATURE_MISSING"}, "no agent signed it"
     assert wrong(advance.verdict(signed(proof, OTHER), **take)) == {"proof": "PROOF_INVALID"}
-    envelope = opened({"proof": proof})
+    envelope = envelope_of({"proof": proof})
     envelope["agent"]["key"] = base64url_encode(OTHER.public)
     renamed = signed(base64url_encode(canonical(envelope)), OTHER)
     assert wrong(advance.verdict(renamed, **take)) == {"proof": "PROOF_INVALID"}, "another key was put into it"
@@ -130,7 +130,7 @@ def test_only_the_agent_whom_the_holder_named_hands_it_over(advance: InAdvance) 
     assert wrong(advance.verdict(stripped, **take)) == {"proof": "PROOF_INVALID"}, "it was changed to name no agent"
     whole = signed(proof, AGENT)
     assert wrong(advance.verdict(whole, **take, agentKey=multi(OTHER))) == {"agentKey": "AGENT_MISMATCH"}
-    moved = opened({"proof": whole})
+    moved = envelope_of({"proof": whole})
     moved["context"]["audience"] = BANK
     elsewhere = base64url_encode(canonical(moved))
     assert "proof" in wrong(advance.verdict(elsewhere, **take, domain=BANK)), "it was shown to another verifier"
@@ -217,7 +217,7 @@ def test_each_use_of_a_consent_is_one_of_the_delegation(made: AtHome) -> None:
     assert (home.scene.uses, home.scene.proofs()) == (2, kept)
 
 
-def test_what_is_kept_is_found_by_the_signed_text(advance: InAdvance) -> None:
+def test_stored_consent_is_found_by_signed_text(advance: InAdvance) -> None:
     """The record of the parties shows the holder's own verification that its proof was revoked; the stored text alone is not enough."""
     home, asked = advance.home, advance.home.asked([ADULT])
     answer = home.ask(asked, holderConsent=advance.given(asked))

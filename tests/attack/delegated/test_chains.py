@@ -118,7 +118,7 @@ def test_no_deeper_than_was_allowed(people: People) -> None:
 
 
 @pytest.mark.parametrize("state", ["revoked", "suspended", "exhausted"])
-def test_what_happens_to_an_ancestor_happens_below_it(people: People, state: str) -> None:
+def test_status_of_ancestor_applies_to_descendants(people: People, state: str) -> None:
     scene, root, _ = passed_on(people)
     assert scene.ask().status == 201
     if state == "revoked":

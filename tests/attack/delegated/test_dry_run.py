@@ -20,7 +20,7 @@ def check(scene: Scene, body: Any, who: Holder | None = None) -> Answer:
     return scene.target.wire.call("POST", f"{PROOFS}/check", body, scene.by(who or scene.agent))
 
 
-def said(answer: Answer) -> dict[str, Any]:
+def stable_answer(answer: Answer) -> dict[str, Any]:
     assert answer.status == 200, answer.body
     assert answer.headers["cache-control"] == "no-store"
     body: dict[str, Any] = answer.json
@@ -28,21 +28,21 @@ def said(answer: Answer) -> dict[str, Any]:
 
 
 def codes(answer: Answer) -> list[str]:
-    return [one["code"] for one in said(answer)["reasons"]]
+    return [one["code"] for one in stable_answer(answer)["reasons"]]
 
 
-def kept(scene: Scene) -> list[int]:
+def count_rows(scene: Scene) -> list[int]:
     """How many rows there are of what a proof leaves behind."""
     with closing(sqlite3.connect(scene.target.data_dir / "identity.sqlite", timeout=60)) as connection:
         return [connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in LEFT_BEHIND]
 
 
 def test_every_threshold_gets_same_octets_and_token_stays_good(scene: Scene) -> None:
-    token, before = scene.token(), kept(scene)
+    token, before = scene.token(), count_rows(scene)
     answers = {check(scene, scene.body(value=age, ibct=token)).body for age in (1, AGE, AGE + 1, 60, 149)}
     assert len(answers) == 1
-    assert said(check(scene, scene.body(ibct=token)))["usable"] is True
-    assert (scene.uses, scene.delegation()["refusals"], kept(scene)) == (0, 0, before)
+    assert stable_answer(check(scene, scene.body(ibct=token)))["usable"] is True
+    assert (scene.uses, scene.delegation()["refusals"], count_rows(scene)) == (0, 0, before)
     assert scene.ask(scene.body(value=AGE, ibct=token)).status == 201
 
 
@@ -54,7 +54,7 @@ def test_a_token_that_was_used_is_one_whatever_its_answer_was(scene: Scene) -> N
     assert len({answer.body for answer in answers}) == 1
 
 
-def test_what_other_agents_have_asked_is_not_told(people: People) -> None:
+def test_dry_run_hides_requests_of_other_agents(people: People) -> None:
     """Where the limit of a credential is reached, what was asked before may be asked again; the check tells neither from the other."""
     scene = Scene.of(people)
     for age in (10, 11, 12):
@@ -62,10 +62,10 @@ def test_what_other_agents_have_asked_is_not_told(people: People) -> None:
     assert scene.ask(scene.body(value=13)).outcome == (403, "DISCLOSURE_LIMIT")
     old, new = (check(scene, scene.body(value=age)) for age in (11, 14))
     assert old.body == new.body
-    assert said(old)["usable"] is True
+    assert stable_answer(old)["usable"] is True
 
 
-def test_who_holds_no_token_learns_nothing(scene: Scene) -> None:
+def test_dry_run_without_token_discloses_nothing(scene: Scene) -> None:
     forged = scene.token(key=scene.people.mallory.key)
     there = scene.body(ibct=forged)
     elsewhere = forged | {"delegationRef": str(uuid.uuid4())}
@@ -75,7 +75,7 @@ def test_who_holds_no_token_learns_nothing(scene: Scene) -> None:
     ]
     assert codes(answers[0]) == ["IBCT_INVALID"]
     assert len({answer.body for answer in answers}) == 1
-    assert "delegation" not in said(answers[0])
+    assert "delegation" not in stable_answer(answers[0])
     assert check(scene, scene.body(), scene.people.mallory).outcome == (403, "FORBIDDEN")
     assert check(scene, scene.body(), scene.holder).outcome == (403, "FORBIDDEN")
 
@@ -90,7 +90,7 @@ def test_a_foreign_credential_is_as_one_that_is_not_there(scene: Scene) -> None:
 @pytest.mark.parametrize("state", ["revoked", "by hand"])
 def test_a_delegation_that_is_over(people: People, state: str) -> None:
     scene = Scene.of(people, maxUses=4)
-    assert said(check(scene, scene.body()))["delegation"]["usesLeft"] == 4
+    assert stable_answer(check(scene, scene.body()))["delegation"]["usesLeft"] == 4
     if state == "revoked":
         scene.revoke()
     else:

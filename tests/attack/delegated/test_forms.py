@@ -26,7 +26,7 @@ def octets_of(body: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-def put(data: bytes, before: str, after: str) -> bytes:
+def replace_once(data: bytes, before: str, after: str) -> bytes:
     """``data`` with a text in them replaced, which must be there once."""
     if data.count(before.encode()) != 1:
         raise ValueError(f"{before!r} is there {data.count(before.encode())} times")
@@ -102,7 +102,7 @@ def test_a_name_twice(scene: Scene) -> None:
         (f'"target": {agent}', f'"t\\u0061rget": {agent}, "target": {agent}'),
         (f'"target": {agent}', f'"target": {agent}, "proofValue": "x"'),
     ):
-        assert quickly(scene, put(data, before, after)) == INVALID_REQUEST
+        assert quickly(scene, replace_once(data, before, after)) == INVALID_REQUEST
     assert scene.uses == 0
 
 
@@ -116,7 +116,7 @@ def test_a_name_twice(scene: Scene) -> None:
     ids=lambda value: value[:12],
 )  # fmt: skip
 def test_values_that_two_readers_take_for_two(scene: Scene, value: str) -> None:
-    data = put(octets_of(scene.body()), '"value": 18', f'"value": {value}')
+    data = replace_once(octets_of(scene.body()), '"value": 18', f'"value": {value}')
     assert quickly(scene, data) == INVALID_REQUEST
     assert scene.uses == 0
 
@@ -124,11 +124,11 @@ def test_values_that_two_readers_take_for_two(scene: Scene, value: str) -> None:
 @pytest.mark.parametrize("value", ["18.0", "1.8e1", "180E-1"])
 def test_whole_number_is_an_integer(scene: Scene, value: str) -> None:
     """JSON Schema 2020-12, 4.2.3: a number with a zero fraction is an integer; Python floats, R and Lua write it so."""
-    data = put(octets_of(scene.body()), '"value": 18', f'"value": {value}')
+    data = replace_once(octets_of(scene.body()), '"value": 18', f'"value": {value}')
     made = scene.ask(data)
     assert made.status == 201, made.body
     assert made.json["proof"]["publicSignals"][5] == "18"
-    again = scene.ask(put(octets_of(scene.body()), '"value": 18', '"value": 18.5'))
+    again = scene.ask(replace_once(octets_of(scene.body()), '"value": 18', '"value": 18.5'))
     assert again.outcome == (422, "PREDICATE_UNSUPPORTED")
 
 
@@ -300,7 +300,7 @@ WAITS = {
 
 @pytest.mark.parametrize("wait", WAITS, ids=repr)
 def test_how_long_to_wait(scene: Scene, wait: str) -> None:
-    data = put(octets_of(scene.body(syncWaitMs=77)), '"syncWaitMs": 77', f'"syncWaitMs": {wait}')
+    data = replace_once(octets_of(scene.body(syncWaitMs=77)), '"syncWaitMs": 77', f'"syncWaitMs": {wait}')
     began = time.monotonic()
     assert scene.ask(data).status == WAITS[wait]
     # The longest wait is thirty seconds.
@@ -309,7 +309,7 @@ def test_how_long_to_wait(scene: Scene, wait: str) -> None:
 
 @pytest.mark.parametrize("flag", ['"true"', "1", "0", "null", "[]"])
 def test_whether_to_anchor(scene: Scene, flag: str) -> None:
-    data = put(octets_of(scene.body(anchor=True)), '"anchor": true', f'"anchor": {flag}')
+    data = replace_once(octets_of(scene.body(anchor=True)), '"anchor": true', f'"anchor": {flag}')
     assert scene.ask(data).outcome == INVALID_REQUEST
 
 

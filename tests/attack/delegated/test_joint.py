@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.attack.delegated.scene import People, Scene, canonical, opened
+from tests.attack.delegated.scene import People, Scene, canonical, envelope_of
 from tests.attack.stranger import PREFIX, Answer, Holder
 
 SHOP = "https://shop.example/accounts"
@@ -208,7 +208,7 @@ def test_the_credentials_are_all_the_holders_and_all_in_force(people: People, jo
     assert twice.ask(twice.asked([ADULT], [])).outcome == (400, "INVALID_REQUEST")
 
 
-def test_what_does_not_hold_together_is_not_proved(joint: Joint) -> None:
+def test_inconsistent_statement_is_not_proved(joint: Joint) -> None:
     refused = (422, "PREDICATE_NOT_SATISFIED")
     assert joint.ask(joint.asked([ADULT], [], same=INCOME)).outcome == refused
     assert joint.ask(joint.asked([OLD], [RICH | {"value": 10**6}], either=[[0, 1]])).outcome == refused
@@ -278,7 +278,7 @@ def test_one_holder_has_one_pseudonym_in_a_context(people: People, joint: Joint)
     assert pseudonym(Joint(Scene.of(people, holder=eve, actions=ALL), hers, hers), SHOP) != first
 
 
-def test_what_the_agent_chose_to_compare_is_counted(people: People) -> None:
+def test_comparison_chosen_by_agent_is_counted(people: People) -> None:
     few = Joint.of(people, maxThresholds=1)
     asked = few.asked([], [], same=COUNTRY)
     unpinned = " ".join(one.removesuffix(".0") for one in actions(asked))
@@ -326,7 +326,7 @@ def test_a_verifier_says_one_thing(joint: Joint, change: Json) -> None:
 
 
 @pytest.mark.parametrize("member", [{"same": COUNTRY}, {"either": [[0, 1]]}, {"pseudonym": SHOP}])
-def test_what_is_said_of_several_credentials_stands_beside_them(joint: Joint, member: Json) -> None:
+def test_equalities_are_listed_beside_credentials(joint: Joint, member: Json) -> None:
     answer = joint.scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", {"proof": "e30"} | member)
     assert answer.outcome == (400, "INVALID_REQUEST")
     assert joint.scene.ask(joint.scene.body(**member)).outcome == (400, "INVALID_REQUEST")
@@ -376,7 +376,7 @@ def test_a_predicate_is_a_question_of_each_credential(people: People) -> None:
 
 def glued(*proofs: Json) -> list[Json]:
     """Envelopes of the first with a part of the second: its credential, its list, its half of the consent, one after the other."""
-    own, other = map(opened, proofs)
+    own, other = map(envelope_of, proofs)
     made = []
     for members in (["parts"], ["parts", "status"]):
         envelope = copy.deepcopy(own)
@@ -406,7 +406,7 @@ def test_two_holders_credentials_put_together_are_no_proof(people: People, joint
             assert (verdict["verified"], verdict["errors"]) == (False, ["PROOF_INVALID"])
 
 
-def test_what_is_said_beside_the_proof_is_what_is_proven(joint: Joint, everything: tuple[Json, Json]) -> None:
+def test_listed_statements_are_those_proven(joint: Joint, everything: tuple[Json, Json]) -> None:
     """A question that was widened, narrowed or split in the envelope itself."""
     asked, proof = everything
     for change in (
@@ -419,7 +419,7 @@ def test_what_is_said_beside_the_proof_is_what_is_proven(joint: Joint, everythin
         {"holder": "none"},
         {"holder": "plain"},
     ):
-        envelope = opened(proof)
+        envelope = envelope_of(proof)
         envelope["question"] |= change
         text = base64.urlsafe_b64encode(json.dumps(envelope, sort_keys=True, separators=(",", ":")).encode())
         expected = joint.expected(asked)

@@ -105,7 +105,7 @@ def test_proof_of_suite_1_does_not_say_what_verifier_may_require(tmp_path: Path,
     assert papers.check("age", "gte", "18", "--require").returncode == 1
 
 
-def test_what_does_not_hold(papers: Papers, run_here: Callable[[list[str]], tuple[object, str]]) -> None:
+def test_false_statement_is_refused(papers: Papers, run_here: Callable[[list[str]], tuple[object, str]]) -> None:
     proof = papers.answer["proof"]
     text = proof["proof"]
     edited = proof | {"proof": text[:900] + ("A" if text[900] != "A" else "B") + text[901:]}

@@ -261,7 +261,7 @@ def test_values_that_a_delegation_lists_are_no_pins(people: People) -> None:
     assert one.delegation()["thresholds"] == 0
 
 
-def test_what_cannot_be_asked_tells_nothing(people: People) -> None:
+def test_unsupported_question_discloses_nothing(people: People) -> None:
     """The same refusal whatever the value is, and nothing counted: out of range, another type, an attribute that is not there."""
     scene = Scene.of(people, **DEFAULTS)
     questions: tuple[tuple[str, str, Any], ...] = (

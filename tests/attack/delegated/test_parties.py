@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from tests.attack.delegated.scene import PROOFS, People, Scene, said
+from tests.attack.delegated.scene import PROOFS, People, Scene, stable_refusal
 from tests.attack.stranger import PREFIX, base64url, rounds
 
 FORBIDDEN = (403, "FORBIDDEN")
@@ -135,7 +135,7 @@ def test_another_holder_in_the_body(people: People) -> None:
     refused = own.ask(own.body(credentialId=scene.credential_id))
     assert refused.outcome == (404, "CREDENTIAL_NOT_FOUND")
     assert "listCredentials" in refused.json["error"]["details"]["remedy"]
-    assert said(refused) == said(own.ask(own.body(credentialId=f"urn:uuid:{uuid.uuid4()}")))
+    assert stable_refusal(refused) == stable_refusal(own.ask(own.body(credentialId=f"urn:uuid:{uuid.uuid4()}")))
     assert own.uses == scene.uses == 0
 
 
@@ -215,7 +215,7 @@ def test_references_are_looked_up_never_fetched(people: People) -> None:
         refused = [scene.ask(scene.body(ibct=scene.token(delegationRef=one))) for one in references]
         assert came == []
     assert {answer.outcome for answer in refused} == {NO_DELEGATION}
-    assert len({repr(said(answer)) for answer in refused}) == 1
+    assert len({repr(stable_refusal(answer)) for answer in refused}) == 1
     remedies = refused[0].json["error"]["details"]["remedies"]
     assert remedies == ["createDelegation; its id is the delegationRef"]
     # A caller without a credential gets the same answer for a good reference and a bad one.

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.attack.delegated.scene import Json, People, Scene, in_two_minutes, later, printed, said
+from tests.attack.delegated.scene import Json, People, Scene, in_two_minutes, later, printed, stable_refusal
 from tests.attack.stranger import Answer, at_once, rounds
 from tests.fault.turned_service import Turned
 
@@ -170,7 +170,7 @@ def test_at_the_edge_of_its_expiry_a_token_is_not_forgotten(mortals: People, tur
     assert scene.uses == scene.proofs() == 1 + len(moments)
 
 
-def test_what_is_refused_before_the_signature_spends_nothing(scene: Scene) -> None:
+def test_refusal_before_the_signature_uses_nothing(scene: Scene) -> None:
     body = scene.body(challenge="c" * 16, domain="https://shop.example")
     for change in ({"challenge": "short"}, {"syncWaitMs": -1}, {"agentDid": scene.people.mallory.did}):
         assert scene.ask(body | change).status in (400, 403)
@@ -206,7 +206,7 @@ def test_every_refusal_of_a_genuine_token_spends_it(crowded: People, wrong: str)
     uses = scene.uses
     for _ in range(6):
         again = scene.ask(body, fresh=True)
-        assert said(again)[:2] == said(first)[:2]
+        assert stable_refusal(again)[:2] == stable_refusal(first)[:2]
         assert again.headers["idempotent-replayed"] == "true"
         for other in (
             {"predicate": {"attributeName": "age", "type": "gte", "value": 18 + (wrong != "no")}},

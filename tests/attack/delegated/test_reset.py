@@ -75,7 +75,7 @@ def test_a_signature_is_for_this_for_this_credential_and_once(people: People) ->
     assert not newcomer(scene).at_least(9), "nothing was reset a second time"
 
 
-def test_who_has_asked_gets_no_further_question(people: People) -> None:
+def test_reset_gives_earlier_agents_no_question(people: People) -> None:
     who = used_up(people)
     scene = who.scene
     again = newcomer(scene, scene.agent)

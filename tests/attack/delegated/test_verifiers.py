@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.attack.delegated.scene import AGE, Json, People, Scene, opened, said
+from tests.attack.delegated.scene import AGE, Json, People, Scene, envelope_of, stable_refusal
 from tests.attack.stranger import PREFIX, Answer, base64url, rounds
 
 SHOP = "https://shop.example"
@@ -18,7 +18,7 @@ CHALLENGE = "the challenge of the shop"
 VERIFY = f"{PREFIX}/zkp/proofs/verify"
 
 
-def made(scene: Scene, **more: Any) -> Json:
+def make_proof(scene: Scene, **more: Any) -> Json:
     answer = scene.ask(scene.body(challenge=CHALLENGE, domain=SHOP, **more))
     assert answer.status == 201, answer.body
     proof: Json = answer.json
@@ -40,7 +40,7 @@ def closed(envelope: Json) -> Json:
 
 
 def test_a_good_proof_for_whom_it_was_made(scene: Scene) -> None:
-    proof = made(scene)["proof"]
+    proof = make_proof(scene)["proof"]
     told = verdict(
         scene,
         proof,
@@ -54,14 +54,14 @@ def test_a_good_proof_for_whom_it_was_made(scene: Scene) -> None:
     # What a proof cannot say, and a verifier who has no part in it is not told.
     unsaid = {"maxAge", "holder", "credentialValidity", "credentialStatus", "revocation"}
     assert set(told["unchecked"]) == unsaid
-    assert verdict(scene, closed(opened(proof)))["verified"] is True
+    assert verdict(scene, closed(envelope_of(proof)))["verified"] is True
     # Whom it is about stands nowhere in it.
-    assert scene.holder.did not in json.dumps([told, opened(proof)])
-    assert scene.agent.did not in json.dumps([told, opened(proof)])
+    assert scene.holder.did not in json.dumps([told, envelope_of(proof)])
+    assert scene.agent.did not in json.dumps([told, envelope_of(proof)])
 
 
 def test_shown_to_another_verifier(scene: Scene) -> None:
-    proof = made(scene)["proof"]
+    proof = make_proof(scene)["proof"]
     for expected, code in (
         ({"domain": "https://bank.example"}, "DOMAIN_MISMATCH"),
         ({"domain": SHOP + "/"}, "DOMAIN_MISMATCH"),
@@ -85,7 +85,7 @@ def test_without_a_challenge_it_is_bound_to_the_nonce(scene: Scene) -> None:
 
 
 def test_every_public_signal_edited(scene: Scene) -> None:
-    proof = made(scene)["proof"]
+    proof = make_proof(scene)["proof"]
     signals = proof["publicSignals"]
     assert len(signals) == 8
     for place in range(len(signals)):
@@ -142,7 +142,7 @@ def asked_instead(shown: Json) -> list[list[Json]]:
 @pytest.mark.parametrize("suite", [1, 2])
 def test_every_member_of_the_envelope_edited(people: People, suite: int) -> None:
     scene = Scene.of(people, suite=suite)
-    envelope = opened(made(scene)["proof"])
+    envelope = envelope_of(make_proof(scene)["proof"])
     own = edits_of_suite_1 if suite == 1 else edits_of_suite_2
     edits = [envelope | change for change in (*own(envelope, scene), {"suite": "other"}, {"extra": 1})]
     edits += [
@@ -165,13 +165,13 @@ def test_every_member_of_the_envelope_edited(people: People, suite: int) -> None
 def test_parts_of_two_proofs_make_no_third(people: People) -> None:
     """Another credential of the same holder, another holder's, another question."""
     scene = Scene.of(people)
-    mine = opened(made(scene)["proof"])
+    mine = envelope_of(make_proof(scene)["proof"])
     other = Scene.of(people, people.mallory)
-    others = [made(other)["proof"], made(scene, about=("age", "lte", 65))["proof"]]
+    others = [make_proof(other)["proof"], make_proof(scene, about=("age", "lte", 65))["proof"]]
     scene.credential_id = people.issue(people.hana, age=99)
-    others.append(made(scene)["proof"])
+    others.append(make_proof(scene)["proof"])
     for proof in others:
-        theirs = opened(proof)
+        theirs = envelope_of(proof)
         for name in mine:
             if mine[name] != theirs[name]:
                 assert verdict(scene, closed(mine | {name: theirs[name]}))["verified"] is False, name
@@ -180,7 +180,7 @@ def test_parts_of_two_proofs_make_no_third(people: People) -> None:
 
 
 def test_octets_flipped_anywhere(scene: Scene) -> None:
-    text = made(scene)["proof"]["proof"]
+    text = make_proof(scene)["proof"]["proof"]
     dice = random.Random(20260105)
     data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     for _ in range(rounds(60)):
@@ -191,7 +191,7 @@ def test_octets_flipped_anywhere(scene: Scene) -> None:
 
 @pytest.mark.parametrize(("method", "act", "body"), [("GET", "", None), ("POST", "/revoke", {})])
 def test_a_foreign_proof_is_an_absent_one(scene: Scene, method: str, act: str, body: Any) -> None:
-    proof_id = made(scene)["proofId"]
+    proof_id = make_proof(scene)["proofId"]
 
     def ask(name: str) -> Answer:
         path = f"{PREFIX}/zkp/proofs/{name}{act}"
@@ -201,7 +201,7 @@ def test_a_foreign_proof_is_an_absent_one(scene: Scene, method: str, act: str, b
     assert foreign.outcome == (404, "PROOF_NOT_FOUND")
     for name in (str(uuid.uuid4()), "x", "..%2f..%2fhealth", "%00"):
         absent = ask(name)
-        assert absent.status == 400 or said(absent) == said(foreign)
+        assert absent.status == 400 or stable_refusal(absent) == stable_refusal(foreign)
 
 
 def test_revoked_proof_stays_revoked_after_repetition(scene: Scene) -> None:

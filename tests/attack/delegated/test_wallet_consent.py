@@ -19,7 +19,7 @@ from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials import credential_schema
 from identity_core.domain.dids.keys import Key
 from tests import servers
-from tests.attack.delegated.scene import ATTRIBUTES, VALUES, People, Scene, canonical, opened
+from tests.attack.delegated.scene import ATTRIBUTES, VALUES, People, Scene, canonical, envelope_of
 from tests.attack.delegated.test_joint import ADULT, ALL, RICH, actions
 from tests.attack.stranger import PREFIX, Answer
 from tests.wallets import HomeCredential, HomeWallet
@@ -150,13 +150,13 @@ def test_the_agent_asks_the_wallet_consents_the_service_proves(home: AtHome) -> 
     }
     verdict = home.scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", {"proof": proof["proof"]} | expected)
     assert verdict.json["verified"], verdict.json["checks"]
-    envelope = opened(proof)
+    envelope = envelope_of(proof)
     assert envelope["consent"]["value"] == consent["value"]
     assert envelope["context"]["expiresAt"] <= consent["notAfter"]
     assert not any(rho in json.dumps(envelope) for rho in consent["blindDifferences"])
 
 
-def test_what_the_command_prints_is_what_the_service_takes(home: AtHome, tmp_path: Path) -> None:
+def test_printed_consent_is_accepted_by_the_service(home: AtHome, tmp_path: Path) -> None:
     """Hana's file has what the service shows her, and her secret; the command agrees to Aki's request as it will be sent."""
     hana = home.scene.people.hana
     first = home.held[0]

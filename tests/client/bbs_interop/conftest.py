@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.once import once
+from tests.made_once import once
 from tools.write_unicode_14 import TABLE
 
 HERE = Path(__file__).parent

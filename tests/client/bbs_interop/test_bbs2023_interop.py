@@ -72,7 +72,7 @@ def test_each_takes_what_the_other_made(independent: Callable[[str, Any], Any]) 
         ours.verify(theirs, other.public_key)
 
 
-def test_what_they_derive_is_verified_by_vcalm(independent: Callable[[str, Any], Any]) -> None:
+def test_foreign_derived_proof_is_verified_by_vcalm(independent: Callable[[str, Any], Any]) -> None:
     """The issuer's key comes from its DID document."""
     with local_server(environment=GENEROUS) as server:
         wire = Wire(server.url)

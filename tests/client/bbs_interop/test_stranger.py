@@ -159,7 +159,7 @@ def story(*held: Any, now: datetime = NOW) -> Scene:
     return Scene(ask(*parts, status=True), held, HANA, now=now)
 
 
-def shown(stranger: Stranger, asked: Scene, text: str, *, now: datetime = NOW) -> str:
+def show_to_stranger(stranger: Stranger, asked: Scene, text: str, *, now: datetime = NOW) -> str:
     count = len(asked.question.credentials)
     member = {"issuer": IVO.did, "schema": HEADER.schema.id, "predicates": [SCORE]}
     request = {
@@ -193,7 +193,7 @@ def test_revoked_expired_stolen_and_two_holders(stranger: Stranger) -> None:
     alone, both = story(mine), story(mine, second)
     # What the cheat makes of the truth is good: below, what he says is wrong and not how he says it.
     good = [(alone, alone.prove()), (both, both.prove()), (alone, forged(alone, lambda m: None, anew=True))]
-    honest = [shown(stranger, asked, text) for asked, text in good]
+    honest = [show_to_stranger(stranger, asked, text) for asked, text in good]
 
     refused = {
         "revoked": (alone, forged(alone, lambda m: m[0].__setitem__(5, REVOKED[1]), anew=True)),
@@ -214,9 +214,12 @@ def test_revoked_expired_stolen_and_two_holders(stranger: Stranger) -> None:
     stale = replace(alone.statement, status=(replace(alone.statement.status[0], epoch=old),))
     known = replace(alone.witness, gaps=(gap,))
     text = PresentationForger(CURVE).prove(stale, known, alone.bound)
-    late = [shown(stranger, alone, text), shown(stranger, alone, alone.prove(), now=NOW + timedelta(hours=1))]
+    late = [
+        show_to_stranger(stranger, alone, text),
+        show_to_stranger(stranger, alone, alone.prove(), now=NOW + timedelta(hours=1)),
+    ]
 
-    sent = [shown(stranger, asked, text) for asked, text in refused.values()]
+    sent = [show_to_stranger(stranger, asked, text) for asked, text in refused.values()]
     found = iter(stranger.verdicts(*honest, *sent, *late))
     assert [next(found) for _ in honest] == [True, True, True]
     assert {kind: next(found) for kind in refused} == dict.fromkeys(refused, MISMATCH)
@@ -227,4 +230,4 @@ def test_otto_himself_is_believed(stranger: Stranger) -> None:
     """The credential that is refused in Hana's hands is good in his."""
     ottos = OTTO.obtain(IVO, handle=CLAIMED_HANDLE + 2)
     his = replace(story(ottos), holder=OTTO)
-    assert stranger.verdicts(shown(stranger, his, his.prove())) == [True]
+    assert stranger.verdicts(show_to_stranger(stranger, his, his.prove())) == [True]

@@ -14,7 +14,7 @@ import pytest
 from tests.attack.stranger import Holder, Stranger, service, signing_key
 from tests.fault.service_process import API_KEY, Running
 from tests.fault.service_process import service as running_service
-from tests.once import once
+from tests.made_once import once
 
 HERE = Path(__file__).parent
 STANDINS = {"vc-test-suite-implementations": "implementations.mjs", "mocha-w3c-interop-reporter": "reporter.mjs"}

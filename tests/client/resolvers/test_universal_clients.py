@@ -23,12 +23,12 @@ W3C = "https://www.w3.org/ns/did#"
 
 
 def resolved(packages: Path, running: Running, *dids: str) -> dict[str, Any]:
-    return told(
+    return run_script(
         packages, running, "resolve.mjs", {"dids": dids, "methods": sorted({did.split(":")[1] for did in dids})}
     )
 
 
-def told(packages: Path, running: Running, script: str, asked: dict[str, Any]) -> dict[str, Any]:
+def run_script(packages: Path, running: Running, script: str, asked: dict[str, Any]) -> dict[str, Any]:
     """What a script says when it is told where the service is."""
     done = subprocess.run(
         ["node", script],
@@ -87,7 +87,9 @@ def test_did_io_finds_a_key_and_verifies_with_it(packages: Path, running: Runnin
     hana, message = with_service(running, method), b"a message of Hana"
     signature = hana.key.sign(message).signature
     asked = {"method": method, "did": hana.did, "keyId": hana.key_id, "key": UNREGISTERED}
-    found = told(packages, running, "did_io.mjs", asked | {"message": message.hex(), "signature": signature.hex()})
+    found = run_script(
+        packages, running, "did_io.mjs", asked | {"message": message.hex(), "signature": signature.hex()}
+    )
     assert found["document"]["id"] == hana.did
     assert found["method"]["id"] == hana.key_id
     assert found["found"] == found["method"]

@@ -19,7 +19,7 @@ from plugins.wallets.tests.test_http_presentations import Story, collected
 from plugins.wallets.tests.test_http_wallets import Issuer, Wallet, issuer_key
 from tests.attack.conftest import Target
 from tests.attack.stranger import GENEROUS, Stranger, Wire
-from tests.once import once
+from tests.made_once import once
 from tests.servers import local_server
 
 HERE = Path(__file__).parent

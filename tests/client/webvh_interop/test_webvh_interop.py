@@ -28,7 +28,7 @@ from tests.attack.stranger import (
 )
 from tests.fault.service_process import API_KEY, Running
 from tests.fault.service_process import service as running_service
-from tests.once import once
+from tests.made_once import once
 
 HERE = Path(__file__).parent
 HOST = "id.example:8443"

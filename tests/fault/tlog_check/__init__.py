@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.once import once
+from tests.made_once import once
 
 HERE = Path(__file__).parent
 TLOG = "src/cmd/vendor/golang.org/x/mod/sumdb/tlog"

@@ -14,7 +14,7 @@ from identity_core.api.access_log import FREE_A_SECOND, RequestLog
 from identity_core.api.request import Request
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
-from tests.toy import ask, build_toy
+from tests.toy_document import ask, build_toy
 
 ALICE = "did:ids:alice"
 

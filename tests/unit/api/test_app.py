@@ -8,7 +8,7 @@ import pytest
 
 from identity_core.api.app import placed
 from identity_core.api.request import Answer, Request
-from tests.toy import DOCUMENT, ToyHandlers, ask, build_toy
+from tests.toy_document import DOCUMENT, ToyHandlers, ask, build_toy
 
 
 def test_connexion_is_the_one_that_was_read() -> None:

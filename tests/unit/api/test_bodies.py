@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.toy import KEY, Reply, ToyHandlers, ask, build_toy
+from tests.toy_document import KEY, Reply, ToyHandlers, ask, build_toy
 
 GOOD = b'{"method":"toy"}'
 JSON = ("content-type", "application/json")

@@ -15,22 +15,22 @@ from identity_core.api.app import outline
 from identity_core.api.contract import load_document, operations
 from identity_core.api.dispatch import HandlerResolver
 from identity_core.api.request import Answer, Request
-from tests.toy import DOCUMENT, build_toy
+from tests.toy_document import DOCUMENT, build_toy
 
 API = Path(connexion_parts.__file__).parent
 
 
-def told(program: str) -> str:
+def run_program(program: str) -> str:
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_a_server_imports_no_client_and_no_test_client() -> None:
     unused = {"httpx", "httpx2", "requests", "rich", "starlette.testclient", "urllib3"}
     program = f"import sys, identity_core.cli.serving, identity_core.bootstrap.app; print({unused} & {{*sys.modules}})"
-    assert told(program) == "set()"
+    assert run_program(program) == "set()"
 
 
-def test_who_uses_them_beside_a_server_has_the_real_ones() -> None:
+def test_parts_outside_the_server_are_original() -> None:
     program = """
 import warnings
 import identity_core.api.connexion_parts
@@ -43,7 +43,7 @@ assert type(json_schema.requests.Request("GET", "http://a.example")) is requests
 assert isinstance(security.httpx.AsyncClient(), httpx.AsyncClient)
 print(app.test_client().get("/nowhere").status_code)
 """
-    assert told(program) == "404"
+    assert run_program(program) == "404"
 
 
 def test_outline_has_the_operations_of_the_document() -> None:

@@ -6,7 +6,7 @@ import pytest
 from identity_codec.structs import python_name
 from identity_core.api.contract import ContractError, bind, dereference, operations
 from identity_core.api.request import Answer, Request
-from tests.toy import DOCUMENT, SCHEMES, ToyHandlers
+from tests.toy_document import DOCUMENT, SCHEMES, ToyHandlers
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def broken(change: str) -> tuple[dict[str, Any], list[object], dict[str, str]]:
         ("shared parameters", "parameters belong to the operation"),
     ],
 )
-def test_what_does_not_fit_stops_the_start_with_one_line(change: str, line: str) -> None:
+def test_mismatched_contract_stops_start_in_one_line(change: str, line: str) -> None:
     document, handlers, schemes = broken(change)
     with pytest.raises(ContractError) as refused:
         bind(document, handlers, schemes)

@@ -17,7 +17,7 @@ from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
-from tests.rooms import MovableClock
+from tests.did_use_cases import MovableClock
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SEEN = datetime(2026, 11, 23, 12, tzinfo=UTC)

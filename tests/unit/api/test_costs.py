@@ -9,7 +9,7 @@ import pytest
 
 from identity_core.api import contract
 from identity_core.api.request import Cost, Operation, Request
-from tests.operations import known
+from tests.operations import gate_entry
 from tests.reference import DOCUMENT
 
 
@@ -43,7 +43,7 @@ def request(body: bytes) -> Request:
     ],
 )
 def test_cost_of_a_request(operation: str, size: int, tokens: int) -> None:
-    assert known(operation).cost.tokens(request(b"x" * size)) == tokens
+    assert gate_entry(operation).cost.tokens(request(b"x" * size)) == tokens
 
 
 def test_cost_of_a_form() -> None:
@@ -52,7 +52,7 @@ def test_cost_of_a_form() -> None:
 
 def body_operations() -> list[Operation]:
     """The operations of the document with a body that an unauthenticated client may send."""
-    found = [known(one["operationId"]) for _, _, one in contract.operations(DOCUMENT) if "requestBody" in one]
+    found = [gate_entry(one["operationId"]) for _, _, one in contract.operations(DOCUMENT) if "requestBody" in one]
     return [one for one in found if one.optional or not one.schemes]
 
 

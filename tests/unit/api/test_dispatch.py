@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from identity_core.api.request import Answer, Request
-from tests.toy import DOCUMENT, KEY, ToyHandlers, ask, build_toy
+from tests.toy_document import DOCUMENT, KEY, ToyHandlers, ask, build_toy
 
 DID_PATH = "/api/v1/dids/did:toy:a"
 

@@ -3,7 +3,7 @@ import re
 import orjson
 import pytest
 
-from tests.toy import DOCUMENT, ask, build_toy
+from tests.toy_document import DOCUMENT, ask, build_toy
 
 
 def test_the_document_is_served_as_it_is() -> None:

@@ -71,7 +71,7 @@ WITH_BEARER = Operation(
         (errors.Forbidden(details={"did": "did:x:y"}), True, None),
     ],
 )
-def test_what_is_wrong_with_a_bearer_token(error: errors.IdentityError, has_bearer: bool, expected: str | None) -> None:
+def test_bearer_token_errors(error: errors.IdentityError, has_bearer: bool, expected: str | None) -> None:
     headers = dict(error_answer(error, "r", WITH_BEARER, has_bearer=has_bearer).headers)
     assert headers.get("www-authenticate") == expected
 

@@ -8,7 +8,7 @@ import pytest
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.request import Answer, Parts, Request
 from identity_core.ports.did_method import CLIENT
-from tests.toy import KEY, ToyGate, ToyHandlers, ask, build_toy, call
+from tests.toy_document import KEY, ToyGate, ToyHandlers, ask, build_toy, call
 
 HEALTH = "/api/v1/health"
 SECRET = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
@@ -152,7 +152,7 @@ def test_refusal_with_500_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.text == ""
 
 
-def test_what_an_installation_leaves_out_is_no_fault_of_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_extension_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
     from identity_core.errors import AnchoringDisabled
 
     class Plain(ToyHandlers):
@@ -349,7 +349,7 @@ PAID_BY_THE_ADDRESS: list[tuple[str, str, list[tuple[str, str | bytes]], int]] =
 
 
 @pytest.mark.parametrize(("method", "target", "headers", "status"), PAID_BY_THE_ADDRESS)
-def test_what_reaches_no_operation_is_paid_by_the_address(
+def test_unknown_path_is_charged_to_the_address(
     method: str, target: str, headers: list[tuple[str, str | bytes]], status: int
 ) -> None:
     gate = ToyGate()

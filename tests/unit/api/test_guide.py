@@ -13,7 +13,7 @@ import pytest
 
 from identity_core.api.errors import guide_folder
 from identity_core.api.pages import guide_pages
-from tests.toy import ask, build_toy
+from tests.toy_document import ask, build_toy
 
 LINES = b"document.body.dataset.theme = 1;"
 PAGE = b"<html><script>" + LINES + b'</script><script src="_static/a.js"></script></html>'

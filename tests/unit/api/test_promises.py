@@ -5,7 +5,7 @@ import pytest
 
 from identity_core.api.request import Answer, Request
 from identity_core.errors import DidDeactivated, DidNotFound, IdentityError
-from tests.toy import DOCUMENT, ToyHandlers, ask, build_toy
+from tests.toy_document import DOCUMENT, ToyHandlers, ask, build_toy
 
 DID_PATH = "/api/v1/dids/did:toy:a"
 

@@ -17,9 +17,9 @@ from identity_core.domain.dids.did import Did
 from identity_core.errors import DelegationNotFound, Forbidden, LedgerUnavailable, Overloaded, QuotaExceeded
 from identity_core.ports.key_store import Charge
 from identity_core.use_cases.record import Record
+from tests.did_use_cases import MovableClock, operator
 from tests.events import AuditRow, Rows
-from tests.operations import known
-from tests.rooms import MovableClock, operator
+from tests.operations import gate_entry
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 HANA = Caller(did=Did.parse("did:toy:hana"))
@@ -51,7 +51,7 @@ class Counters:
         raise NotImplementedError
 
 
-def told(
+def logged_lines(
     error: BaseException | None,
     *,
     name: str = "suspendDelegation",
@@ -61,7 +61,7 @@ def told(
     """What is in the log after one request."""
     rows = Rows()
     quotas = Quotas(counters or Counters(), Clock(), QuotaLimits(9, None, 9, None))
-    operation = known(name)
+    operation = gate_entry(name)
 
     async def handler(request: Request) -> Answer:
         if error is not None:
@@ -81,7 +81,7 @@ def told(
 
 def test_a_refusal_is_told_by_its_code_alone() -> None:
     refusal = Forbidden("The caller may not act for this DID.", details={"did": "did:toy:secret"})
-    assert told(refusal) == [
+    assert logged_lines(refusal) == [
         AuditRow(NOW, "r-1", "suspendDelegation", "did:did:toy:hana", None, "dlg_1", "refused", {"code": "FORBIDDEN"})
     ]
 
@@ -98,7 +98,7 @@ def test_a_refusal_is_told_by_its_code_alone() -> None:
     ids=["success", "fault of ours", "read", "stranger", "tells itself"],
 )
 def test_the_rest_is_not_told(silent: dict[str, Any]) -> None:
-    assert told(**silent) == []
+    assert logged_lines(**silent) == []
 
 
 @pytest.mark.parametrize(
@@ -109,15 +109,15 @@ def test_the_rest_is_not_told(silent: dict[str, Any]) -> None:
 def test_a_refusal_is_not_kept_and_what_may_have_been_stored_is(error: BaseException | None, kept: int) -> None:
     """The day counts it in any case: the audit log has a line of it, or may have."""
     counters = Counters()
-    told(error, name="createDelegation", counters=counters)
+    logged_lines(error, name="createDelegation", counters=counters)
     assert counters.counts == {"did in a day": 1, "address in a day": 1, "did in all": kept}
     assert counters.writes == 1
 
 
 @pytest.mark.parametrize(("full", "lines"), [("did in a day", 0), ("did in all", 1)])
-def test_who_is_full_for_the_day_leaves_no_line(full: str, lines: int) -> None:
+def test_full_quota_of_the_day_writes_no_line(full: str, lines: int) -> None:
     counters = Counters(full)
-    assert len(told(None, name="createDelegation", counters=counters)) == lines
+    assert len(logged_lines(None, name="createDelegation", counters=counters)) == lines
     assert sum(counters.counts.values()) == (2 if lines else 0)
 
 
@@ -129,10 +129,10 @@ def test_who_is_full_for_the_day_leaves_no_line(full: str, lines: int) -> None:
         (NOW.replace(hour=23, minute=59, second=58, microsecond=1), 2),
     ],
 )
-def test_who_is_full_comes_again_when_the_day_ends(now: datetime, seconds: int) -> None:
+def test_full_quota_ends_with_the_day(now: datetime, seconds: int) -> None:
     clock: Any = MovableClock(now)
     quotas = Quotas(Counters("did in a day"), clock, QuotaLimits(None, None, 9, None))
-    operation = known("createDelegation")
+    operation = gate_entry("createDelegation")
     request = Request(request_id="r-1", operation_id="createDelegation", path={}, caller=HANA)
     with pytest.raises(QuotaExceeded) as refused:
         asyncio.run(quotas.spend(operation, request))
@@ -141,6 +141,6 @@ def test_who_is_full_comes_again_when_the_day_ends(now: datetime, seconds: int) 
 
 def test_an_api_key_and_what_tells_itself() -> None:
     keyed, proving = Counters(), Counters()
-    told(None, name="createDelegation", caller=operator(), counters=keyed)
-    told(None, name="generateDelegatedProof", counters=proving)
+    logged_lines(None, name="createDelegation", caller=operator(), counters=keyed)
+    logged_lines(None, name="generateDelegatedProof", counters=proving)
     assert (keyed.counts, proving.counts) == ({}, {"did in a day": 1, "address in a day": 1})

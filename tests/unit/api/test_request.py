@@ -12,7 +12,7 @@ def test_headers_are_encoded_once() -> None:
     assert answer.encoded_headers() is answer.encoded_headers()
 
 
-def test_what_has_no_body_has_no_media_type() -> None:
+def test_answer_without_body_has_no_media_type() -> None:
     assert Answer(304, headers=[("ETag", '"1"')]).encoded_headers() == [(b"etag", b'"1"')]
     assert Answer(204).encoded_headers() == []
 

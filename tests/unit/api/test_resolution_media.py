@@ -25,11 +25,11 @@ from identity_core.errors import NotAcceptable
         (f"{PROFILED};q=0,application/json", "application/json"),
     ],
 )
-def test_what_is_chosen(accept: str | None, media: str) -> None:
+def test_media_type_is_negotiated(accept: str | None, media: str) -> None:
     assert resolution_media(accept) == media
 
 
-def test_what_is_not_offered_is_refused() -> None:
+def test_unsupported_media_type_is_refused() -> None:
     with pytest.raises(NotAcceptable):
         resolution_media(f"{PROFILED};q=0")
     with pytest.raises(NotAcceptable):

@@ -126,7 +126,7 @@ def test_a_pattern_does_not_let_a_newline_through() -> None:
     assert refusal({"name": "abc\n"})[0]["path"] == "/name"
 
 
-def test_what_a_schema_refers_to_comes_along_by_way_of_others() -> None:
+def test_referenced_schemas_are_included() -> None:
     named = {
         "Grove": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}},
         "Tree": {

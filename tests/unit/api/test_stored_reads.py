@@ -23,7 +23,7 @@ from identity_core.errors import DidNotFound, IdentityError, InvalidDid, Invalid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
 from identity_core.wire import DeactivateDidRequest, ListDidHistoryQuery, ResolveDidQuery
-from tests.rooms import Rooms
+from tests.did_use_cases import Rooms
 from tests.unit.use_cases.test_versions_in_time import Play
 
 QUERIES: dict[str, Any] = {

@@ -13,6 +13,7 @@ import click
 import pytest
 
 from identity_core.cli import main
+from identity_core.cli.output import Command
 from identity_core.settings import SettingsError, load
 from tests.unit.cli.conftest import Commands
 
@@ -58,6 +59,30 @@ def test_each_command_prints_json_if_asked(path: tuple[str, ...]) -> None:
     options = {name: one for one in LEAVES[path].params for name in one.opts if isinstance(one, click.Option)}
     assert "--json" in options
     assert [name for name, one in options.items() if isinstance(one, click.Option) and not one.help] == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_help_describes_command_and_options(path: tuple[str, ...]) -> None:
+    """Each text is a sentence: it begins with a capital letter or a term, and ends with a full stop or a default."""
+    command = COMMANDS[path]
+    texts = {"command": command.help or ""} | {
+        one.opts[0]: one.help or "" for one in command.params if isinstance(one, click.Option)
+    }
+    wrong = {
+        name: text
+        for name, text in texts.items()
+        if not re.match(r"[A-Z`]|nextCursor|tlog-policy|tlog-proof|did:key", text.strip())
+        or (name != "command" and not re.search(r"[.\]]$", text.strip()))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("path", [path for path, one in LEAVES.items() if isinstance(one, Command)], ids=" ".join)
+def test_help_tells_local_from_remote_commands(identity: Commands, path: tuple[str, ...]) -> None:
+    names = {one.name for one in LEAVES[path].params}
+    text = identity.ok(*path, "--help")
+    assert ("Remote command" in text) + ("Local command" in text) == 1
+    assert "Remote command" not in text or ("url" in names and "data_dir" not in names)
 
 
 def test_help_imports_little() -> None:
@@ -167,7 +192,7 @@ def test_client_variables_change_no_installation() -> None:
         load(environment={"IDENTITY_LEDGER_KEYS": "x"})
 
 
-def test_what_nobody_expected_is_told_in_three_lines(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_error_has_three_lines(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("two\nlines \x1b[31m")
 

@@ -69,7 +69,7 @@ def test_two_witnesses_approve_and_a_stranger_checks(identity: Commands, here: P
     assert shown[0]["proof"][0]["proofPurpose"] == "assertionMethod"
 
 
-def test_of_two_logs_that_went_apart_one_is_approved(identity: Commands, here: Path, log: Any) -> None:
+def test_one_of_two_forked_logs_is_approved(identity: Commands, here: Path, log: Any) -> None:
     words = ("did", "log", "approve")
     other = following(log[0], state=log[0]["state"] | {"alsoKnownAs": ["did:x:y"]})
     approved(identity, here, written(here / "did.jsonl", *log), 1)
@@ -80,7 +80,7 @@ def test_of_two_logs_that_went_apart_one_is_approved(identity: Commands, here: P
     assert "cannot be read" in refused(identity, words, here / "did.jsonl", here / "w1")
 
 
-def test_what_no_witness_approves(identity: Commands, here: Path, log: Any) -> None:
+def test_witness_refuses_invalid_log(identity: Commands, here: Path, log: Any) -> None:
     words = ("did", "log", "approve")
     path = written(here / "did.jsonl", log[0], log[1] | {"versionTime": "2026-02-01T00:00:00Z"})
     assert "hash of the entry" in refused(identity, words, path, here / "w1")
@@ -94,7 +94,7 @@ def test_what_no_witness_approves(identity: Commands, here: Path, log: Any) -> N
     )
 
 
-def test_what_cannot_be_published_is_said(identity: Commands, here: Path, log: Any) -> None:
+def test_publication_refusal_is_reported(identity: Commands, here: Path, log: Any) -> None:
     path, did = written(here / "did.jsonl", *log), log[0]["state"]["id"]
     approved(identity, here, path, 1)
     words = ("did", "log", "publish")

@@ -54,6 +54,6 @@ def test_every_example_belongs_to_a_command() -> None:
 
 
 @pytest.mark.parametrize("line", ["identity did nothing x", "identity did resolve --nothing x", "identity did resolve"])
-def test_what_a_command_does_not_take_is_no_example(here: Path, line: str) -> None:
+def test_example_uses_existing_options(here: Path, line: str) -> None:
     with pytest.raises(click.UsageError):
         require_parsed(calls_of(line)[0], here)

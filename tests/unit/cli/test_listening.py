@@ -48,7 +48,7 @@ def test_a_unix_socket_has_its_mode_and_is_gone_at_the_end(path: Path, mode: str
     assert list(path.parent.iterdir()) == []
 
 
-def test_what_a_killed_service_left_is_replaced(path: Path) -> None:
+def test_socket_of_a_killed_service_is_replaced(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
         left.listen()
@@ -94,7 +94,7 @@ def test_the_name_of_the_next_service_stays(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["absent/identity.sock", "x" * 120])
-def test_where_none_can_be_made_the_place_is_named(path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unusable_socket_place_is_named(path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit), listening_at(Server(unix_socket=path.parent / name)):
         pytest.fail("there is no such place")
     assert "cannot listen" in (said := capsys.readouterr().err)
@@ -144,7 +144,7 @@ def test_a_socket_of_systemd_is_taken(path: Path) -> None:
     assert path.exists(), "it is systemd's"
 
 
-def test_what_is_handed_to_somebody_else_is_not_taken() -> None:
+def test_foreign_socket_is_not_used() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         bound.listen()

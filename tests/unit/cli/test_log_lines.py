@@ -81,7 +81,7 @@ def passes(level: str, name: str, message: str, severity: int) -> bool:
     return ServerLines(all_lines=level == "debug").filter(record(message, name=name, level=severity))
 
 
-def test_of_the_server_only_what_matters() -> None:
+def test_only_important_server_lines_are_logged() -> None:
     assert not passes("info", "uvicorn.error", "Started server process [%d]", logging.INFO)
     assert passes("debug", "uvicorn.error", "Started server process [%d]", logging.INFO)
     assert passes("info", "uvicorn.error", "Child process [1] died", logging.INFO)
@@ -257,7 +257,7 @@ def test_nor_where_the_lines_are_the_longest(monkeypatch: pytest.MonkeyPatch) ->
     assert "".join(stream.writes) == 100 * (JsonLines().request(longest, 1767323045.9) + "\n")
 
 
-def test_what_waits_has_the_time_of_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queued_line_has_the_time_of_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([1767323045.9, 1767323046.0])
     monkeypatch.setattr(log_lines.time, "time", lambda: next(times))
     (written,) = writes_of(request(0), request(1), wait_for=1)
@@ -326,7 +326,7 @@ def test_nothing_waits_where_no_loop_runs() -> None:
     assert "".join(stream.writes) == "".join(map(line_of, range(5)))
 
 
-def test_what_a_loop_left_does_not_keep_another_from_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_loop_does_not_block_another_writer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_lines, "WAIT_SECONDS", 0.001)
     stream = Stream()
     handler = stderr(stream)
@@ -346,7 +346,7 @@ def test_what_a_loop_left_does_not_keep_another_from_writing(monkeypatch: pytest
     )
 
 
-def test_what_waits_is_written_when_the_handler_is_replaced() -> None:
+def test_queued_lines_are_written_when_handler_is_replaced() -> None:
     stream = Stream()
     handler = stderr(stream)
 

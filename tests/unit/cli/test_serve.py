@@ -88,7 +88,9 @@ def test_the_first_start_makes_a_key_and_no_other_start_does(folder: Path) -> No
     with serving(folder, popen=servers.popen) as first:
         key = re.search(r"^First API key, shown once: (\S+)$", first.said, re.MULTILINE)
         assert key is not None
-        assert f"Listening at {first.url}  (document: {first.url}/docs)\nData in {folder}\n" in first.said
+        assert f"Listening at {first.url}\nDocumentation at {first.url}/docs\nPages at {first.url}/ui\n" in first.said
+        assert f"\nData in {folder}\n" in first.said
+        assert first.said.endswith(f"\nNext: identity login --url {first.url}\n")
         answer = httpx.get(
             f"{first.url}/api/v1/dids", headers={"Authorization": f"ApiKey {key[1]}"}, timeout=WAIT_SECONDS
         )
@@ -203,7 +205,7 @@ def both(process: int, without: int | None = None) -> set[int]:
         time.sleep(0.05)
 
 
-def gone(process: int) -> bool:
+def is_gone(process: int) -> bool:
     until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
         try:
@@ -228,11 +230,11 @@ def test_workers_share_the_socket_and_are_replaced(folder: Path) -> None:
         assert "identity_request_duration_seconds_count" in metrics.text
         assert list((folder / "metrics").glob("*.db"))
         assert running.stop() == 0
-        assert all(gone(worker) for worker in before | now)
+        assert all(is_gone(worker) for worker in before | now)
         assert f"Child process [{lost}] died" in running.log.read_text()
 
 
-def told(running: Serving, words: str) -> bool:
+def has_logged(running: Serving, words: str) -> bool:
     until = time.monotonic() + WAIT_SECONDS
     while words not in running.log.read_text():
         assert running.process.poll() is None, "it has ended"
@@ -251,7 +253,7 @@ def test_a_hangup_reads_the_settings_of_the_log_again(folder: Path, tmp_path: Pa
         assert "identity.request" not in running.log.read_text()
         file.write_text('[log]\nlevel = "loud"\n')
         running.process.send_signal(signal.SIGHUP)
-        assert told(running, "the settings are not read again: log.level must be one of")
+        assert has_logged(running, "the settings are not read again: log.level must be one of")
         file.write_text('[log]\nformat = "json"\n')
         running.process.send_signal(signal.SIGHUP)
         until = time.monotonic() + WAIT_SECONDS
@@ -277,7 +279,7 @@ def test_workers_leave_with_a_parent_that_was_killed(folder: Path) -> None:
         workers = both(running.process.pid)
         others = children(running.process.pid)
         running.stop(signal.SIGKILL)
-        assert all(gone(process) for process in (*workers, *others))
+        assert all(is_gone(process) for process in (*workers, *others))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -286,7 +288,7 @@ def test_workers_whose_fork_server_is_lost_are_replaced_with_it(folder: Path) ->
         before = both(running.process.pid)
         (lost,) = (one for one in children(running.process.pid) if before <= {*children(one)})
         os.kill(lost, signal.SIGKILL)
-        assert all(gone(process) for process in (lost, *before))
+        assert all(is_gone(process) for process in (lost, *before))
         # The new fork server is a child only when both workers are there, so they are awaited first.
         after = both(running.process.pid)
         (fork_server,) = (one for one in children(running.process.pid) if after <= {*children(one)})

@@ -42,7 +42,7 @@ def database(path: Path) -> Iterator[Database]:
     asyncio.run(opened.close())
 
 
-def put(name: str):
+def insert_job(name: str):
     def job(transaction: Transaction) -> int:
         transaction.execute("INSERT INTO things VALUES (:name, :grp)", {"name": name, "grp": transaction.group})
         return transaction.group
@@ -74,7 +74,7 @@ def test_opening_waits_for_whoever_has_the_file_to_himself(path: Path, monkeypat
 
 def test_a_written_row_is_read_back(database: Database) -> None:
     async def scenario() -> None:
-        await database.write(put("a"))
+        await database.write(insert_job("a"))
         assert await database.read(lambda tx: tx.execute("SELECT name FROM things").fetchone()) == ("a",)
 
     asyncio.run(scenario())
@@ -86,13 +86,13 @@ LONG = 3600.0
 
 def test_job_with_batch_window_shares_next_commit(database: Database) -> None:
     async def scenario() -> tuple[int, int]:
-        patient = asyncio.ensure_future(database.write(put("patient"), patience_seconds=LONG))
+        patient = asyncio.ensure_future(database.write(insert_job("patient"), patience_seconds=LONG))
         # A group that went first would be through before these reads are.
         for _ in range(50):
             await asyncio.sleep(0)
         assert not patient.done()
         assert database.load().waiting == 1
-        return await database.write(put("soon")), await patient
+        return await database.write(insert_job("soon")), await patient
 
     soon, patient = asyncio.run(scenario())
     assert soon == patient
@@ -100,9 +100,11 @@ def test_job_with_batch_window_shares_next_commit(database: Database) -> None:
 
 def test_patience_ends(database: Database) -> None:
     async def scenario() -> None:
-        await database.write(put("a"), patience_seconds=0.001)
+        await database.write(insert_job("a"), patience_seconds=0.001)
         # The shorter timeout counts, whichever came first.
-        long, short = (database.write(put(name), patience_seconds=wait) for name, wait in (("b", LONG), ("c", 0.001)))
+        long, short = (
+            database.write(insert_job(name), patience_seconds=wait) for name, wait in (("b", LONG), ("c", 0.001))
+        )
         assert await short == await long
 
     asyncio.run(scenario())
@@ -111,7 +113,7 @@ def test_patience_ends(database: Database) -> None:
 
 def test_a_full_group_does_not_wait(database: Database) -> None:
     async def scenario() -> set[int]:
-        jobs = [database.write(put(f"n{i}"), patience_seconds=LONG) for i in range(GROUP_LIMIT)]
+        jobs = [database.write(insert_job(f"n{i}"), patience_seconds=LONG) for i in range(GROUP_LIMIT)]
         return set(await asyncio.gather(*jobs))
 
     assert len(asyncio.run(scenario())) == 1
@@ -121,7 +123,7 @@ def test_closing_ends_all_patience(path: Path) -> None:
     async def scenario() -> None:
         opened = open_sqlite(path)
         opened.write_now(lambda tx: tx.execute("CREATE TABLE things (name TEXT PRIMARY KEY, grp INTEGER) STRICT"))
-        patient = asyncio.ensure_future(opened.write(put("a"), patience_seconds=LONG))
+        patient = asyncio.ensure_future(opened.write(insert_job("a"), patience_seconds=LONG))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         await opened.close()
@@ -134,7 +136,7 @@ def test_closing_ends_all_patience(path: Path) -> None:
 
 def test_job_in_batch_window_is_dropped_with_its_loop(database: Database) -> None:
     async def abandoned() -> None:
-        lost = asyncio.ensure_future(database.write(put("lost"), patience_seconds=LONG))
+        lost = asyncio.ensure_future(database.write(insert_job("lost"), patience_seconds=LONG))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert not lost.done()
@@ -144,7 +146,7 @@ def test_job_in_batch_window_is_dropped_with_its_loop(database: Database) -> Non
     loop.close()
 
     async def scenario() -> None:
-        await database.write(put("next"), patience_seconds=0.001)
+        await database.write(insert_job("next"), patience_seconds=0.001)
 
     asyncio.run(scenario())
     assert names(database) == ["next"]
@@ -157,7 +159,7 @@ def test_the_file_belongs_to_its_owner_alone_and_is_in_wal_mode(database: Databa
 
 def test_jobs_that_wait_together_share_one_transaction(database: Database) -> None:
     async def scenario() -> set[int]:
-        return set(await asyncio.gather(*(database.write(put(f"n{i}")) for i in range(50))))
+        return set(await asyncio.gather(*(database.write(insert_job(f"n{i}")) for i in range(50))))
 
     assert len(asyncio.run(scenario())) == 1
     assert len(names(database)) == 50
@@ -179,11 +181,11 @@ def test_a_job_that_raises_is_undone_alone(database: Database) -> None:
         pass
 
     def half(transaction: Transaction) -> None:
-        put("half")(transaction)
+        insert_job("half")(transaction)
         raise Refused
 
     async def scenario() -> list[object]:
-        jobs = (database.write(put("a")), database.write(half), database.write(put("b")))
+        jobs = (database.write(insert_job("a")), database.write(half), database.write(insert_job("b")))
         return await asyncio.gather(*jobs, return_exceptions=True)
 
     first, refused, last = asyncio.run(scenario())
@@ -194,13 +196,13 @@ def test_a_job_that_raises_is_undone_alone(database: Database) -> None:
 
 def test_a_lone_job_that_raises_is_undone(database: Database) -> None:
     def half(transaction: Transaction) -> None:
-        put("half")(transaction)
+        insert_job("half")(transaction)
         raise KeyError("mine")
 
     async def scenario() -> None:
         with pytest.raises(KeyError, match="mine"):
             await database.write(half)
-        await database.write(put("next"))
+        await database.write(insert_job("next"))
 
     asyncio.run(scenario())
     assert names(database) == ["next"]
@@ -208,7 +210,7 @@ def test_a_lone_job_that_raises_is_undone(database: Database) -> None:
 
 def test_a_broken_constraint_hurts_only_its_own_job(database: Database) -> None:
     async def scenario() -> list[object]:
-        return await asyncio.gather(*(database.write(put(n)) for n in "aab"), return_exceptions=True)
+        return await asyncio.gather(*(database.write(insert_job(n)) for n in "aab"), return_exceptions=True)
 
     first, double, last = asyncio.run(scenario())
     assert isinstance(double, ConstraintViolated)
@@ -225,7 +227,7 @@ def test_faulty_sql_is_an_error_but_no_outage(database: Database, together: int)
             assert not isinstance(outcome, DatabaseUnavailable)
         with pytest.raises(DatabaseError):
             await database.read(lambda tx: tx.execute("SELECT nonsense"))
-        await database.write(put("after"))
+        await database.write(insert_job("after"))
 
     asyncio.run(scenario())
     assert names(database) == ["after"]
@@ -233,7 +235,7 @@ def test_faulty_sql_is_an_error_but_no_outage(database: Database, together: int)
 
 def test_readers_cannot_write(database: Database) -> None:
     with pytest.raises(DatabaseUnavailable) as caught:
-        database.read_now(put("x"))
+        database.read_now(insert_job("x"))
     assert "readonly" in caught.value.reason
 
 
@@ -252,11 +254,11 @@ def test_readers_cannot_write(database: Database) -> None:
 )
 def test_a_job_that_reads_between_two_groups_cannot_write(database: Database, sql: str) -> None:
     async def scenario() -> None:
-        await database.write(put("kept"))
+        await database.write(insert_job("kept"))
         with pytest.raises((DatabaseError, sqlite3.Error)):
             await database.read(lambda tx: tx.execute(sql).fetchall())
         assert await database.read(lambda tx: tx.execute("SELECT name FROM things").fetchall()) == [("kept",)]
-        await database.write(put("after"))
+        await database.write(insert_job("after"))
 
     asyncio.run(scenario())
     assert names(database) == ["after", "kept"]
@@ -287,7 +289,7 @@ def test_reads_between_groups_keep_the_pages_of_the_writer(database: Database) -
 
     async def scenario() -> None:
         for durable in (True, False):
-            await database.write(put(f"durable {durable}"), durable=durable)
+            await database.write(insert_job(f"durable {durable}"), durable=durable)
             assert (await database.read(lambda tx: tx.execute(counted, {"grp": 0}).fetchone()))[0] > 0
 
     asyncio.run(scenario())
@@ -309,7 +311,7 @@ def test_a_read_beside_a_commit_sees_what_is_committed(database: Database, monke
         return await database.read(lambda tx: tx.execute("SELECT name FROM things").fetchall())
 
     async def scenario() -> None:
-        written = asyncio.ensure_future(database.write(put("a")))
+        written = asyncio.ensure_future(database.write(insert_job("a")))
         await asyncio.to_thread(arrived.wait, 60)
         assert await found() == []
         go_on.set()
@@ -324,8 +326,10 @@ def test_only_groups_with_a_durable_job_wait_for_the_disk(database: Database, mo
     monkeypatch.setattr(database, "_set_synchronous", seen.append)
 
     async def scenario() -> None:
-        await database.write(put("a"), durable=False)
-        await asyncio.gather(database.write(put("b"), durable=False), database.write(put("c"), durable=True))
+        await database.write(insert_job("a"), durable=False)
+        await asyncio.gather(
+            database.write(insert_job("b"), durable=False), database.write(insert_job("c"), durable=True)
+        )
 
     asyncio.run(scenario())
     assert seen == [False, True]
@@ -350,11 +354,11 @@ def test_synchronous_is_really_switched(database: Database) -> None:
 def test_too_many_waiting_jobs_are_pushed_back(database: Database) -> None:
     async def scenario() -> None:
         database._queue.queue_limit = 10
-        jobs = [database.write(put(f"n{i}")) for i in range(10)]
+        jobs = [database.write(insert_job(f"n{i}")) for i in range(10)]
         with pytest.raises(DatabaseOverloaded):
-            await database.write(put("one too many"))
+            await database.write(insert_job("one too many"))
         await asyncio.gather(*jobs)
-        await database.write(put("room again"))
+        await database.write(insert_job("room again"))
 
     asyncio.run(scenario())
     assert len(names(database)) == 11
@@ -362,8 +366,8 @@ def test_too_many_waiting_jobs_are_pushed_back(database: Database) -> None:
 
 def test_a_job_nobody_waits_for_any_more_is_not_run(database: Database) -> None:
     async def scenario() -> None:
-        gone = database.write(put("gone"))
-        kept = database.write(put("kept"))
+        gone = database.write(insert_job("gone"))
+        kept = database.write(insert_job("kept"))
         gone.cancel()
         await kept
 
@@ -381,13 +385,13 @@ def test_follow_up_gets_result_after_commit(database: Database) -> None:
         raise ValueError
 
     async def scenario() -> None:
-        gone = database.write(put("gone"), then=hear)
+        gone = database.write(insert_job("gone"), then=hear)
         gone.cancel()
         with pytest.raises(ValueError):
             await database.write(broken, then=hear)
         # A job that raised has the others run anew, each by itself.
         assert [committed for _, committed in heard] == [["gone"]]
-        assert await database.write(put("kept"), durable=False, then=hear) == heard[-1][0]
+        assert await database.write(insert_job("kept"), durable=False, then=hear) == heard[-1][0]
         assert [committed for _, committed in heard] == [["gone"], ["gone", "kept"]]
 
     asyncio.run(scenario())
@@ -401,9 +405,9 @@ def test_failed_job_is_not_run_later(database: Database, path: Path, monkeypatch
 
     async def scenario() -> None:
         with pytest.raises(DatabaseUnavailable):
-            await database.write(put("refused"), then=heard.append)
+            await database.write(insert_job("refused"), then=heard.append)
         other.execute("ROLLBACK")
-        await database.write(put("later"))
+        await database.write(insert_job("later"))
 
     asyncio.run(scenario())
     other.close()
@@ -415,13 +419,13 @@ def test_caller_cancelled_during_commit_changes_nothing(database: Database) -> N
         started = asyncio.Event()
 
         def job(transaction: Transaction) -> None:
-            put("a")(transaction)
+            insert_job("a")(transaction)
             started.set()
 
         gone = database.write(job)
         await started.wait()
         gone.cancel()
-        await database.write(put("b"))
+        await database.write(insert_job("b"))
 
     asyncio.run(scenario())
     assert names(database) == ["a", "b"]
@@ -436,7 +440,7 @@ def test_another_programs_lock_is_waited_for(database: Database, path: Path) -> 
 
 
 async def _write(database: Database, name: str) -> None:
-    await database.write(put(name))
+    await database.write(insert_job(name))
 
 
 @pytest.mark.parametrize("how", ["sqlite", "flock"])
@@ -453,7 +457,7 @@ def test_lock_that_is_never_freed_fails_jobs_and_not_writer(
 
     async def scenario() -> None:
         for _ in range(3):
-            outcomes = await asyncio.gather(*(database.write(put(n)) for n in "ab"), return_exceptions=True)
+            outcomes = await asyncio.gather(*(database.write(insert_job(n)) for n in "ab"), return_exceptions=True)
             assert {type(outcome) for outcome in outcomes} == {DatabaseUnavailable}
         # Readers do not notice.
         assert await database.read(lambda tx: tx.execute("SELECT count(*) FROM things").fetchone()) == (0,)
@@ -461,7 +465,7 @@ def test_lock_that_is_never_freed_fails_jobs_and_not_writer(
             other.execute("ROLLBACK")
         else:
             file.close()
-        await database.write(put("c"))
+        await database.write(insert_job("c"))
 
     asyncio.run(scenario())
     assert names(database) == ["c"]
@@ -484,7 +488,7 @@ def test_two_loops_at_once_are_refused(database: Database) -> None:
 
         database._worker.submit(hold)
         assert running.wait(60)
-        first = database.write(put("a"))
+        first = database.write(insert_job("a"))
         await asyncio.sleep(0.01)
         with pytest.raises(RuntimeError, match="one event loop"):
             await asyncio.to_thread(asyncio.run, _write(database, "b"))
@@ -496,7 +500,7 @@ def test_two_loops_at_once_are_refused(database: Database) -> None:
 
 def test_a_loop_that_dies_in_the_middle_of_a_group_blocks_nobody(database: Database) -> None:
     async def abandoned() -> None:
-        _ = database.write(put("maybe"))
+        _ = database.write(insert_job("maybe"))
         await asyncio.sleep(0)
 
     asyncio.run(abandoned())
@@ -507,7 +511,7 @@ def test_a_loop_that_dies_in_the_middle_of_a_group_blocks_nobody(database: Datab
 def test_foreign_changes_are_counted_and_our_own_are_not(database: Database, path: Path) -> None:
     async def scenario() -> None:
         foreign = database.foreign_changes()
-        await database.write(put("own"))
+        await database.write(insert_job("own"))
         assert database.foreign_changes() == foreign
         other = sqlite3.connect(path)
         other.execute("INSERT INTO things VALUES ('foreign', 0)")
@@ -521,7 +525,7 @@ def test_checkpoints_keep_the_log_short(database: Database, path: Path) -> None:
     async def scenario() -> None:
         for turn in range(40):
             await asyncio.gather(
-                *(database.write(put(f"{turn} {i} {'x' * 2000}"), durable=turn % 2 == 0) for i in range(50))
+                *(database.write(insert_job(f"{turn} {i} {'x' * 2000}"), durable=turn % 2 == 0) for i in range(50))
             )
 
     asyncio.run(scenario())
@@ -533,12 +537,12 @@ def test_close_finishes_what_is_queued_and_can_be_called_twice(path: Path) -> No
     database.write_now(lambda tx: tx.execute("CREATE TABLE things (name TEXT PRIMARY KEY, grp INTEGER)"))
 
     async def scenario() -> None:
-        jobs = [database.write(put(f"n{i}")) for i in range(600)]
+        jobs = [database.write(insert_job(f"n{i}")) for i in range(600)]
         await database.close()
         await database.close()
         await asyncio.gather(*jobs)
         with pytest.raises(DatabaseClosed):
-            await database.write(put("late"))
+            await database.write(insert_job("late"))
         with pytest.raises(DatabaseClosed):
             await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
 
@@ -551,15 +555,15 @@ def test_close_finishes_what_is_queued_and_can_be_called_twice(path: Path) -> No
 
 def test_write_now_does_not_cut_into_queued_jobs(database: Database) -> None:
     async def scenario() -> None:
-        queued = database.write(put("a"))
+        queued = database.write(insert_job("a"))
         with pytest.raises(RuntimeError):
-            database.write_now(put("b"))
+            database.write_now(insert_job("b"))
         await queued
 
     asyncio.run(scenario())
-    database.write_now(put("b"))
+    database.write_now(insert_job("b"))
     with pytest.raises(ConstraintViolated):
-        database.write_now(put("b"))
+        database.write_now(insert_job("b"))
     assert names(database) == ["a", "b"]
 
 
@@ -577,8 +581,8 @@ def test_two_open_databases_take_turns(database: Database, path: Path) -> None:
     second = open_sqlite(path, processes=2)
 
     async def scenario() -> None:
-        first_jobs = [database.write(put(f"a{i}")) for i in range(300)]
-        second_jobs = [second.write(put(f"b{i}")) for i in range(300)]
+        first_jobs = [database.write(insert_job(f"a{i}")) for i in range(300)]
+        second_jobs = [second.write(insert_job(f"b{i}")) for i in range(300)]
         await asyncio.gather(*first_jobs, *second_jobs)
 
     asyncio.run(asyncio.wait_for(scenario(), 120))
@@ -592,13 +596,13 @@ def test_hanging_loop_does_not_block_another_process(database: Database, path: P
     hangs, goes_on = threading.Event(), threading.Event()
 
     async def hang() -> None:
-        late = hanging.write(put("late"))
+        late = hanging.write(insert_job("late"))
         asyncio.get_running_loop().call_soon(lambda: (hangs.set(), goes_on.wait(60)))
         await late
 
     async def write() -> None:
         for number in range(20):
-            await other.write(put(f"beside {number}"))
+            await other.write(insert_job(f"beside {number}"))
 
     thread = threading.Thread(target=asyncio.run, args=(hang(),))
     thread.start()
@@ -630,7 +634,7 @@ def test_a_loop_that_is_slower_than_a_turn_still_writes(
 
         loop.call_soon(stall)
         try:
-            await slow.write(put("late"))
+            await slow.write(insert_job("late"))
         finally:
             written.set()
         await slow.close()
@@ -639,7 +643,7 @@ def test_a_loop_that_is_slower_than_a_turn_still_writes(
     assert names(database) == ["late"]
 
 
-def test_what_a_client_sees_of_a_failure_names_no_path(tmp_path: Path) -> None:
+def test_failure_shown_to_clients_names_no_path(tmp_path: Path) -> None:
     with pytest.raises(PluginUnavailable) as caught:
         open_sqlite(tmp_path / "nowhere" / "a.sqlite")
     assert str(caught.value) == "The database is not available."

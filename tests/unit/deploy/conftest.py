@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.once import once
+from tests.made_once import once
 from tests.unit.deploy.packages import PROJECTS, Empty
 
 BUILD = Path(__file__).with_name("build_all.py")

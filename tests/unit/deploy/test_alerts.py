@@ -96,7 +96,7 @@ def test_every_metric_that_is_named_is_one_of_ours(scraped: str) -> None:
     assert {pair for pair in unknown if pair[1] not in known} == set()
 
 
-def test_what_an_alert_needs_is_measured(scraped: str) -> None:
+def test_alert_expressions_use_exported_metrics(scraped: str) -> None:
     values = {
         sample.name: sample.value
         for family in text_string_to_metric_families(scraped)

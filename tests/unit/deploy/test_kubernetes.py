@@ -85,7 +85,9 @@ def test_a_container_has_no_rights(rendered: dict[str, list[dict[str, Any]]], na
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
-def test_what_it_says_the_service_takes(rendered: dict[str, list[dict[str, Any]]], name: str, tmp_path: Path) -> None:
+def test_manifest_values_are_accepted_by_the_service(
+    rendered: dict[str, list[dict[str, Any]]], name: str, tmp_path: Path
+) -> None:
     """Variables and file are settings without a fault; what is written lies in a volume; probes ask for what is there; and there is time to
     end."""
     documents = rendered[name]

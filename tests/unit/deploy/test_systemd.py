@@ -47,7 +47,7 @@ def test_its_socket_is_a_unit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "program"), [("etcd", "/usr/bin/etcd"), ("patroni", "/opt/patroni/bin/patroni")], ids=["etcd", "patroni"]
 )
-def test_those_of_a_database_server_are_units(name: str, program: str, tmp_path: Path) -> None:
+def test_database_server_units_exist(name: str, program: str, tmp_path: Path) -> None:
     text = UNIT.with_name(f"{name}@.service").read_text()
     assert f"ExecStart={program} " in text
     copy = tmp_path / f"{name}@1.service"
@@ -59,7 +59,7 @@ def test_it_exposes_little() -> None:
     analyzed("security", "--offline=true", f"--threshold={MOST_EXPOSED}", UNIT)
 
 
-def test_what_it_starts_serves(tmp_path: Path) -> None:
+def test_started_unit_serves(tmp_path: Path) -> None:
     """As systemd would start it: the specifiers are folders, /etc/identity is one of the test's."""
     text = UNIT.read_text().replace("/etc/identity", str(tmp_path / "etc")).replace(PROGRAM, "identity")
     for specifier, folder in (("%S", "state"), ("%d", "credentials"), ("", "etc")):

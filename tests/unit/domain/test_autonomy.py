@@ -13,7 +13,7 @@ TABLE = AutonomyTable()
 @pytest.mark.parametrize(
     ("pinned", "anchor", "needed"), [(True, False, 2), (False, False, 3), (True, True, 3), (False, True, 4)]
 )
-def test_what_a_proof_needs(pinned: bool, anchor: bool, needed: int) -> None:
+def test_proof_needs_autonomy_level(pinned: bool, anchor: bool, needed: int) -> None:
     assert TABLE.required_autonomy(pinned=pinned, anchor=anchor) == needed
     TABLE.check_proof(needed, pinned=pinned, anchor=anchor)
     with pytest.raises(AutonomyTooLow) as refused:

@@ -70,7 +70,7 @@ def test_names(caller: Caller, identity: str, person: Did | None, author: str) -
     assert caller.key is (caller.api_key or caller.operator)
 
 
-def test_who_acts_for_a_did() -> None:
+def test_caller_acts_for_its_dids() -> None:
     for caller in (Caller(api_key=ADMIN), SIGNED, Caller(subject=HANA), Caller(subject=HANA, scopes=frozenset({"s"}))):
         caller.require_acting_for(HANA, "s")
     Caller(api_key=NARROW).require_acting_for(HANA, "audit:read")
@@ -97,7 +97,7 @@ def test_scopes_are_those_of_the_key_or_the_token() -> None:
         assert refused.value.details == {"scope": "s"}
 
 
-def test_what_takes_a_key_takes_an_admin() -> None:
+def test_operation_with_key_accepts_admin() -> None:
     Caller(api_key=ADMIN).require_key("s")
     Caller(api_key=NARROW).require_key("audit:read")
     for caller in (Caller(api_key=NARROW), SIGNED, Caller(subject=HANA, operator=ADMIN)):

@@ -41,7 +41,7 @@ def test_the_text_is_one_line_of_seven_fields() -> None:
 
 @pytest.mark.parametrize("purpose", [None, *sorted(PURPOSES)])
 @pytest.mark.parametrize("body_hash", [None, HASH])
-def test_what_was_built_is_parsed(purpose: str | None, body_hash: str | None) -> None:
+def test_built_challenge_is_parsed(purpose: str | None, body_hash: str | None) -> None:
     read = Challenge.parse(text_of(purpose, body_hash))
     assert (read.origin, read.did, read.purpose, read.body_hash) == (ORIGIN, DID, purpose, body_hash)
     assert read.expires_at == END.replace(microsecond=0)
@@ -103,7 +103,7 @@ def test_any_text_is_a_challenge_or_a_value_error(text: str) -> None:
         Challenge.parse(text)
 
 
-def test_what_cannot_stand_in_a_challenge_is_not_built() -> None:
+def test_invalid_challenge_part_is_not_built() -> None:
     for changes in (
         {"origin": "two words"},
         {"purpose": "anything"},

@@ -46,7 +46,7 @@ def test_a_status_comes_before_the_time(status: CredentialStatus) -> None:
         (REVOKED, SUSPENSION, False, REVOKED),
     ],
 )
-def test_where_a_status_leads(
+def test_status_reference_leads_to_list(
     before: CredentialStatus, purpose: StatusPurpose, value: bool, after: CredentialStatus
 ) -> None:
     assert a_credential(status=before).status_after(purpose, value) is after

@@ -14,7 +14,7 @@ def test_targets(value: JsonValue) -> None:
 
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, 1e300, None, {}, [0.1 + 0.2], ["x", None], [[]], [1, [2]]], ids=repr)
-def test_what_has_no_pin_is_no_target(value: JsonValue) -> None:
+def test_predicate_without_pin_has_no_target(value: JsonValue) -> None:
     with pytest.raises(InvalidRequest) as refused:
         read_value(value)
     assert refused.value.details == {"member": "predicate.value"}

@@ -251,7 +251,7 @@ LIMITED = {"suspended_reason": Suspension.REFUSALS}
         ({"uses": 10}, START, None),
     ],
 )
-def test_what_the_state_refuses(
+def test_status_refuses_use(
     place: int, change: dict[str, Any], at: datetime, error: type[IdentityError] | None
 ) -> None:
     records = [CHILD, ROOT]
@@ -312,7 +312,7 @@ def test_only_the_holder_approves_a_value() -> None:
         (("city.eq",), False),
     ],
 )
-def test_of_several_values_the_agent_chooses_one(grants: tuple[str, ...], is_pinned: bool) -> None:
+def test_agent_chooses_one_of_several_values(grants: tuple[str, ...], is_pinned: bool) -> None:
     compiled = tuple(Grant.parse(f"zkp.prove.{grant}") for grant in grants)
     narrowed = replace(CHILD, grants=compiled[:1])
     for records in ((replace(ROOT, grants=compiled),), (narrowed, replace(ROOT, grants=compiled))):

@@ -97,7 +97,7 @@ def test_fragments(fragment: str) -> None:
 
 
 @pytest.mark.parametrize("fragment", ["", "#a", "a b", "a/b", "é", "a\n", "a%20", "{SCID}", "x" * 65, "a?b", "a:b"])
-def test_what_cannot_name_a_service(fragment: str) -> None:
+def test_invalid_service_name_is_refused(fragment: str) -> None:
     with pytest.raises(InvalidDocument):
         endpoint.check_fragment(fragment)
 

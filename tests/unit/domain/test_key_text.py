@@ -30,7 +30,7 @@ def test_one_changed_character_breaks_the_checksum(data, position, character):
 
 
 @pytest.mark.parametrize("text", ["", "idk_live_", mint(bytes(32)) + "\n", mint(bytes(32))[:-1], " " + mint(bytes(32))])
-def test_what_is_not_minted(text):
+def test_invalid_key_text_is_refused(text):
     assert not is_minted(text)
 
 

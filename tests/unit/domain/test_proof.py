@@ -168,7 +168,7 @@ def test_public_signals_are_in_the_order_of_the_contract():
         ),
     ],
 )
-def test_what_was_not_compared_is_said(expected, unchecked):
+def test_missing_comparison_is_reported(expected, unchecked):
     never = {"maxAge", "holder", "credentialValidity", "credentialStatus", "revocation"}
     assert set(replace(NOTHING, **expected).compare(PRESENTED, ISSUED)) == unchecked | never
 

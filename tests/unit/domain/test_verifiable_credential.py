@@ -33,7 +33,7 @@ BASE = "https://id.example/api/v1"
 SIGNATURE = sign(SCHEMA, VALUES)
 
 
-def shown(**changed: Any) -> dict[str, Any]:
+def show_to_holder(**changed: Any) -> dict[str, Any]:
     return shown_to_holder(a_credential(**changed), Witness(SIGNATURE, CANONICAL), BASE)
 
 
@@ -116,7 +116,7 @@ def test_a_signature_is_80_octets_in_one_of_two_forms() -> None:
 )  # fmt: skip
 def test_options_of_the_proof_are_checked(option: dict[str, Any]) -> None:
     """VC Data Integrity 1.0, "Proofs"."""
-    value = shown()
+    value = show_to_holder()
     parse_credential(value, NOW)
     with pytest.raises(InvalidCredential) as refused:
         parse_credential(value | {"proof": value["proof"] | option}, NOW)
@@ -124,7 +124,7 @@ def test_options_of_the_proof_are_checked(option: dict[str, Any]) -> None:
 
 
 def test_a_credential_is_read_as_it_was_written() -> None:
-    value = shown(valid_until=NOW + timedelta(days=1))
+    value = show_to_holder(valid_until=NOW + timedelta(days=1))
     assert value["validUntil"] == "2026-01-02T00:00:00Z"
     assert value["credentialSubject"] == {"id": str(HOLDER), **CANONICAL}
     presented = parse_credential(value)
@@ -145,8 +145,8 @@ def test_a_credential_is_read_as_it_was_written() -> None:
         {"verification_method": "did:example:ivo#other"},
     ],
 )
-def test_what_the_signature_does_not_cover_must_be_as_recorded(changed: dict[str, Any]) -> None:
-    presented = parse_credential(shown(**changed))
+def test_unsigned_members_must_be_as_recorded(changed: dict[str, Any]) -> None:
+    presented = parse_credential(show_to_holder(**changed))
     assert not presented.agrees_with(a_credential(), BASE, BOUND_CREDENTIALS)
 
 
@@ -175,11 +175,11 @@ def test_what_the_signature_does_not_cover_must_be_as_recorded(changed: dict[str
 )
 def test_unsupported_credential_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidCredential):
-        parse_credential(shown() | change)
+        parse_credential(show_to_holder() | change)
 
 
 def test_a_text_has_at_most_2048_characters() -> None:
-    assert parse_credential(shown() | {"id": "x" * 2048}).id == "x" * 2048
+    assert parse_credential(show_to_holder() | {"id": "x" * 2048}).id == "x" * 2048
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_text_has_at_most_2048_characters() -> None:
 )
 @pytest.mark.parametrize("other", ["", "A", "~", 5, None])
 def test_a_schema_or_a_proof_of_another_kind_is_refused(part: str, member: str, other: object) -> None:
-    value = shown()
+    value = show_to_holder()
     with pytest.raises(InvalidCredential) as refused:
         parse_credential(value | {part: value[part] | {member: other}})
     assert refused.value.details == {"reason": "the schema or the proof is of another kind"}
@@ -196,7 +196,7 @@ def test_a_schema_or_a_proof_of_another_kind_is_refused(part: str, member: str, 
 
 @pytest.mark.parametrize("member", ["@context", "id", "type", "issuer", "validFrom", "credentialSubject", "proof"])
 def test_no_member_may_be_missing(member: str) -> None:
-    value = shown()
+    value = show_to_holder()
     del value[member]
     with pytest.raises(InvalidCredential):
         parse_credential(value)

@@ -175,14 +175,14 @@ def settings(tmp_path: Path) -> Settings:
     return replace(Settings(), data_dir=tmp_path)
 
 
-def opened(settings: Settings) -> None:
+def open_and_close_store(settings: Settings) -> None:
     asyncio.run(Store.open(settings.data_dir).close())
 
 
 @pytest.mark.parametrize(("lines", "kept"), [(0, set()), (1, {"agents", "vcalm", "wallets"})])
 def test_store_of_before_keeps_extensions_on(settings: Settings, lines: int, kept: set[str]) -> None:
     """The store is looked at before the step is made, and after."""
-    opened(settings)
+    open_and_close_store(settings)
     with closing(sqlite3.connect(settings.data_dir / "identity.sqlite")) as file:
         file.execute("DROP TABLE kept_extensions")
         file.execute("ALTER TABLE credential_schemas DROP COLUMN titles")
@@ -190,5 +190,5 @@ def test_store_of_before_keeps_extensions_on(settings: Settings, lines: int, kep
         file.executemany("INSERT INTO audit_lines VALUES (?, ?, ?)", [(n + 1, b"{}", b"") for n in range(lines)])
         file.commit()
     assert read_store(settings, kept_extensions) == kept
-    opened(settings)
+    open_and_close_store(settings)
     assert read_store(settings, kept_extensions) == kept

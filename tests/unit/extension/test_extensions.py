@@ -29,7 +29,7 @@ PART = orjson.dumps({"paths": {"/a": {"get": {"operationId": "getSomething"}}}})
 
 
 @contextlib.asynccontextmanager
-async def opened(kernel: Kernel) -> AsyncIterator[Contribution]:
+async def open_extension(kernel: Kernel) -> AsyncIterator[Contribution]:
     yield Contribution(handlers=(kernel,))
 
 
@@ -44,7 +44,7 @@ def source(name: str) -> PluginSource:
 
 
 def toy(name: str, **change: Any) -> tuple[PluginSource, object]:
-    declared = {"name": name, "kernel": ">=1,<2", "open": opened, "document": PART} | change
+    declared = {"name": name, "kernel": ">=1,<2", "open": open_extension, "document": PART} | change
     return source(name), Extension(**declared)
 
 

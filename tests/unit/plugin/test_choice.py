@@ -68,7 +68,7 @@ def test_a_wrong_choice_names_its_line_and_what_there_is(tmp_path: Path, key: st
     assert refusal.value.fix.endswith(fix)
 
 
-def test_of_two_provers_none_is_taken_unasked() -> None:
+def test_one_of_two_provers_must_be_selected() -> None:
     with pytest.raises(SettingsError) as refusal:
         manager(*SOURCES).prover(None)
     assert refusal.value.what == "prover.backend must be set: more than one prover is installed."
@@ -76,7 +76,7 @@ def test_of_two_provers_none_is_taken_unasked() -> None:
     assert refusal.value.fix == "Choose one that is installed: one, two."
 
 
-def test_where_nothing_is_installed_something_must_be() -> None:
+def test_missing_prover_is_required() -> None:
     with pytest.raises(SettingsError) as refusal:
         manager().ledger("sql")
     assert refusal.value.fix == "Install a plugin that provides one."

@@ -11,7 +11,7 @@ import pytest
 from identity_core.plugin.limits import Deadline, DeadlineExceeded, rest
 
 
-async def within(coroutine: Coroutine[Any, Any, Any], deadline: Deadline) -> Any:
+async def run_in_bulkhead(coroutine: Coroutine[Any, Any, Any], deadline: Deadline) -> Any:
     """What the bulkhead does with a coroutine."""
     try:
         waits_for = coroutine.send(None)
@@ -33,13 +33,13 @@ def test_a_coroutine_in_time_returns_and_raises_as_if_awaited() -> None:
 
     async def scenario() -> None:
         deadline = Deadline(60.0)
-        assert await within(answers(1, 0), deadline) == 1
-        assert await within(answers(2), deadline) == 2
+        assert await run_in_bulkhead(answers(1, 0), deadline) == 1
+        assert await run_in_bulkhead(answers(2), deadline) == 2
         future = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().call_later(0.005, future.set_result, 3)
-        assert await within(_wait(future), deadline) == 3
+        assert await run_in_bulkhead(_wait(future), deadline) == 3
         with pytest.raises(KeyError):
-            await within(fails(), deadline)
+            await run_in_bulkhead(fails(), deadline)
 
     asyncio.run(scenario())
 
@@ -60,7 +60,7 @@ def test_a_hung_coroutine_is_cancelled_and_cleans_up() -> None:
 
     async def scenario() -> None:
         with pytest.raises(DeadlineExceeded):
-            await within(hangs(), Deadline(0.02))
+            await run_in_bulkhead(hangs(), Deadline(0.02))
         task = asyncio.current_task()
         assert task is not None
         assert task.cancelling() == 0
@@ -85,7 +85,7 @@ def test_one_that_swallows_the_cancellation_is_left_behind() -> None:
 
     async def scenario() -> None:
         with pytest.raises(DeadlineExceeded):
-            await within(stubborn(), Deadline(0.02, cleanup_seconds=0.02))
+            await run_in_bulkhead(stubborn(), Deadline(0.02, cleanup_seconds=0.02))
         task = asyncio.current_task()
         assert task is not None
         assert task.cancelling() == 0
@@ -106,7 +106,7 @@ def test_a_late_answer_is_late(ending: str) -> None:
 
     async def scenario() -> None:
         with pytest.raises(DeadlineExceeded):
-            await within(late(), Deadline(0.01))
+            await run_in_bulkhead(late(), Deadline(0.01))
 
     asyncio.run(scenario())
 
@@ -122,7 +122,7 @@ def test_a_cancellation_from_outside_stays_one() -> None:
             raise
 
     async def scenario() -> None:
-        task = asyncio.create_task(within(hangs(), Deadline(60.0)))
+        task = asyncio.create_task(run_in_bulkhead(hangs(), Deadline(60.0)))
         await asyncio.sleep(0.005)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -135,7 +135,7 @@ def test_a_cancellation_from_outside_stays_one() -> None:
 
 def test_deadline_with_cancellation_is_cancellation() -> None:
     async def scenario() -> None:
-        task = asyncio.create_task(within(asyncio.sleep(600), Deadline(0.01)))
+        task = asyncio.create_task(run_in_bulkhead(asyncio.sleep(600), Deadline(0.01)))
 
         def both() -> None:
             task.cancel()
@@ -146,7 +146,7 @@ def test_deadline_with_cancellation_is_cancellation() -> None:
         # A timeout inside a timeout: the outer one sees its own cancellation.
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
-                await within(asyncio.sleep(600), Deadline(60.0))
+                await run_in_bulkhead(asyncio.sleep(600), Deadline(60.0))
 
     asyncio.run(scenario())
 
@@ -164,7 +164,7 @@ def test_the_plugin_may_use_timeouts_and_groups_of_its_own() -> None:
         return "never"
 
     async def scenario() -> None:
-        assert await within(modern(), Deadline(60.0)) == "ab"
+        assert await run_in_bulkhead(modern(), Deadline(60.0)) == "ab"
 
     asyncio.run(scenario())
 
@@ -178,7 +178,7 @@ def test_one_timer_serves_many_calls_each_at_its_own_time() -> None:
             await asyncio.sleep(delay)
             began = loop.time()
             try:
-                await within(asyncio.sleep(lasts), deadline)
+                await run_in_bulkhead(asyncio.sleep(lasts), deadline)
             except DeadlineExceeded:
                 return loop.time() - began
             return None
@@ -196,7 +196,7 @@ def test_a_second_loop_begins_anew() -> None:
 
     async def scenario() -> None:
         with pytest.raises(DeadlineExceeded):
-            await within(asyncio.sleep(600), deadline)
+            await run_in_bulkhead(asyncio.sleep(600), deadline)
 
     asyncio.run(scenario())
     asyncio.run(scenario())

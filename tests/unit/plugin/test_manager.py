@@ -87,7 +87,7 @@ def test_each_accessor_builds_once_what_the_settings_name() -> None:
     assert plugins.ledger("toy") is ledger
     assert len(built) == 1
     assert (built[0].data_dir, built[0].workers, built[0].database_url) == (Path("/somewhere"), 3, None)
-    assert built[0].logger.name == "identity.tests.toy"
+    assert built[0].logger.name == "identity.tests.toy_document"
     assert plugins.did_methods()["toy"].mutable is True
 
 
@@ -425,7 +425,7 @@ assert not [name for name in sys.modules if name.startswith("identity_") and not
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
-def test_what_is_installed_here_can_be_collected() -> None:
+def test_installed_plugins_are_collected() -> None:
     """Every first-party plugin that is installed loads, or says in one line why not."""
     if not installed_sources():
         pytest.skip("no plugin is installed in this environment")

@@ -67,7 +67,7 @@ def test_good_passes_and_junk_does_not(hint: Any, good: object, junk: object) ->
     assert not check(junk)
 
 
-def test_what_is_not_annotated_passes() -> None:
+def test_unannotated_result_passes() -> None:
     assert check_for(Any)(object())
 
 

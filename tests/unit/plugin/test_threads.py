@@ -64,7 +64,7 @@ def test_methods_become_coroutines_and_attributes_stay() -> None:
     assert store.closed
 
 
-def test_what_is_async_already_is_refused() -> None:
+def test_async_function_is_refused() -> None:
     class Mixed:
         async def find(self, digest: str) -> None: ...
 

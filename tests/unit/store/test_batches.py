@@ -42,7 +42,7 @@ def together(database: Database, jobs: Sequence[object]) -> list[object]:
     return asyncio.run(scenario())
 
 
-def kept(store: Store) -> list[int]:
+def stored_values(store: Store) -> list[int]:
     select = "SELECT number FROM transparency_tiles WHERE level = 7 ORDER BY number"
     return [row[0] for row in store.database.read_now(lambda transaction: transaction.execute(select).fetchall())]
 
@@ -53,7 +53,7 @@ def test_equal_neighbours_share_call_with_own_results(store: Store) -> None:
     assert together(store.database, [*jobs, BatchJob(other.run, 4)]) == [10, 20, "between", 30, 40]
     assert many.calls == [[1, 2], [3]]
     assert other.calls == [[4]]
-    assert kept(store) == [1, 2, 3, 4]
+    assert stored_values(store) == [1, 2, 3, 4]
 
 
 def test_error_in_batch_is_isolated(store: Store) -> None:
@@ -63,7 +63,7 @@ def test_error_in_batch_is_isolated(store: Store) -> None:
     assert isinstance(bad, Bad)
     assert bad.args == ((-2,),)
     assert many.calls == [[1, -2, 3], [1], [-2], [3]]
-    assert kept(store) == [1, 3]
+    assert stored_values(store) == [1, 3]
 
 
 def test_a_row_that_the_database_refuses_costs_its_own_job_alone(store: Store) -> None:
@@ -71,10 +71,10 @@ def test_a_row_that_the_database_refuses_costs_its_own_job_alone(store: Store) -
     first, twice, last = together(store.database, [BatchJob(many.run, item) for item in (5, 5, 6)])
     assert (first, last) == (50, 60)
     assert isinstance(twice, ConstraintViolated)
-    assert kept(store) == [5, 6]
+    assert stored_values(store) == [5, 6]
 
 
-def test_of_a_batch_nobody_runs_what_was_cancelled(store: Store) -> None:
+def test_cancelled_batch_entry_is_not_run(store: Store) -> None:
     many = Many()
 
     async def scenario() -> None:
@@ -83,7 +83,7 @@ def test_of_a_batch_nobody_runs_what_was_cancelled(store: Store) -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
     asyncio.run(scenario())
-    assert kept(store) == [1, 3]
+    assert stored_values(store) == [1, 3]
 
 
 def test_lines_that_come_together_move_head_of_audit_log_once(store: Store) -> None:

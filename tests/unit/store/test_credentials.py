@@ -86,7 +86,7 @@ def test_schemas_are_listed_in_order(store: Store) -> None:
     assert page("urn:a", 10, byte_count=2 * one) == (["urn:b", "urn:example:person:1"], True)
 
 
-def test_what_is_stored_comes_back(store: Store) -> None:
+def test_stored_credential_is_read(store: Store) -> None:
     made = new(valid_until=NOW + timedelta(days=1), created_by="apiKey:0123456789ab")
     stored = add(store, made)
     assert replace(stored, status_index=0) == made
@@ -199,7 +199,7 @@ def test_the_status_at_a_place(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     assert (found.issuer, found.set_indexes) == (str(ISSUER), [places[1]])
 
 
-def test_of_two_who_change_one_credential_one_wins(store: Store) -> None:
+def test_one_of_two_concurrent_changes_wins(store: Store) -> None:
     made = add(store, new())
 
     async def together() -> list[Credential | None]:

@@ -19,7 +19,7 @@ from identity_core.errors import DelegationInvalid
 from identity_core.ports.credentials import DelegationFilter
 from identity_core.ports.repositories import RowPosition
 from identity_core.store import Store
-from tests.kept import is_called_back
+from tests.store_contents import is_called_back
 
 START = datetime(2026, 1, 5, 9, 0, 0, 123456, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -53,7 +53,7 @@ FULL = Delegation(
 CHILD = replace(FULL, id="child", agent=BEN, grantor=AKI, parent_id="root", created_at=START + HOUR, max_depth=7)
 
 
-def told(store: Store, *delegations: Delegation) -> None:
+def run_story(store: Store, *delegations: Delegation) -> None:
     async def scenario() -> None:
         for delegation in delegations:
             await store.delegations.add(delegation)
@@ -71,15 +71,15 @@ def run_sql(store: Store, sql: str, **parameters: object) -> None:
     store.database.write_now(lambda transaction: transaction.execute(sql, parameters).rowcount)
 
 
-def test_what_is_written_is_read(store: Store) -> None:
-    told(store, FULL, CHILD)
+def test_written_delegation_is_read(store: Store) -> None:
+    run_story(store, FULL, CHILD)
     assert chain(store, "root") == DelegationChain((FULL,))
     assert chain(store, "child") == DelegationChain((CHILD, FULL))
     assert asyncio.run(store.delegations.chain("absent")) is None
 
 
 def test_a_circle_and_a_gap_are_read_and_are_no_chains(store: Store) -> None:
-    told(store, FULL, CHILD, replace(CHILD, id="lost", parent_id="gone"))
+    run_story(store, FULL, CHILD, replace(CHILD, id="lost", parent_id="gone"))
     run_sql(store, "UPDATE delegations SET parent_id = 'child' WHERE id = 'root'")
     circle = chain(store, "child")
     assert len(circle.records) == 10
@@ -93,7 +93,7 @@ def test_revocation_happens_once(store: Store) -> None:
         tries = [store.delegations.revoke("root", f"by {n}", "over", START + HOUR) for n in range(8)]
         return [found is not None for found in await asyncio.gather(*tries)]
 
-    told(store, FULL)
+    run_story(store, FULL)
     assert sorted(asyncio.run(scenario())) == [False] * 7 + [True]
     record = chain(store, "root").leaf
     assert (record.revoked_at, record.revocation_reason, record.version) == (START + HOUR, "over", 2)
@@ -101,7 +101,7 @@ def test_revocation_happens_once(store: Store) -> None:
 
 
 def test_suspension_and_its_end(store: Store) -> None:
-    told(store, FULL)
+    run_story(store, FULL)
     steps = [
         (store.delegations.resume, False, None),
         (store.delegations.suspend, True, Suspension.MANUAL),
@@ -116,7 +116,7 @@ def test_suspension_and_its_end(store: Store) -> None:
 
 @pytest.mark.parametrize(("reason", "left"), [(Suspension.MANUAL, (1, 2)), (Suspension.REFUSALS, (0, 0))])
 def test_only_the_end_of_a_limit_gives_questions_back(store: Store, reason: Suspension, left: tuple[int, int]) -> None:
-    told(store, FULL, CHILD)
+    run_story(store, FULL, CHILD)
     run_sql(store, "UPDATE delegations SET refusals = 1, suspended_reason = :reason", reason=reason.value)
     for name in ("root", "child"):
         for digest in (b"a", b"b"):
@@ -129,8 +129,8 @@ def test_only_the_end_of_a_limit_gives_questions_back(store: Store, reason: Susp
     assert (untouched.refusals, untouched.thresholds) == (1, 2)
 
 
-def test_what_is_over_stays_as_it_is(store: Store) -> None:
-    told(store, FULL, CHILD)
+def test_ended_delegation_does_not_change(store: Store) -> None:
+    run_story(store, FULL, CHILD)
     assert asyncio.run(store.delegations.suspend("root", START + HOUR))
     assert asyncio.run(store.delegations.resume("root", FULL.expires_at)) is None
     assert asyncio.run(store.delegations.suspend("child", CHILD.expires_at)) is None
@@ -163,7 +163,7 @@ OTHERS = (
     ],
 )
 def test_lists_are_newest_first_and_go_on(store: Store, wanted: DelegationFilter, ids: list[str]) -> None:
-    told(store, FULL, CHILD, *OTHERS)
+    run_story(store, FULL, CHILD, *OTHERS)
 
     async def paged(limit: int) -> list[str]:
         found: list[str] = []
@@ -178,7 +178,7 @@ def test_lists_are_newest_first_and_go_on(store: Store, wanted: DelegationFilter
 
 
 def test_a_list_shows_the_chain_of_a_child(store: Store) -> None:
-    told(store, FULL, CHILD)
+    run_story(store, FULL, CHILD)
     found: Sequence[DelegationChain] = asyncio.run(
         store.delegations.list(DelegationFilter(agent=str(BEN)), after=None, limit=5)
     )

@@ -21,7 +21,7 @@ from tests.unit.store.test_invocations import (
     invocation,
     question,
     rows,
-    told,
+    run_story,
 )
 
 MOST = 2
@@ -53,7 +53,7 @@ async def fresh(store: Store, id: str, **change: object) -> None:
     await delegation(store, id, **({"agent": f"did:ids:{id}", "created_at": micros(AFTER)} | change))
 
 
-def test_who_is_new_has_a_count_of_its_own(store: Store) -> None:
+def test_new_agent_has_its_own_count(store: Store) -> None:
     async def story(store: Store) -> None:
         await use_up(store)
         await fresh(store, "d-2")
@@ -63,10 +63,10 @@ def test_who_is_new_has_a_count_of_its_own(store: Store) -> None:
         await fresh(store, "d-3")
         assert not await ask(store, b"7", "d-3", at=4), "all who are new have one count together"
 
-    told(store, story)
+    run_story(store, story)
 
 
-def test_who_has_asked_gets_nothing(store: Store) -> None:
+def test_earlier_agent_gets_no_new_disclosure(store: Store) -> None:
     async def story(store: Store) -> None:
         await use_up(store)
         await reset(store)
@@ -80,7 +80,7 @@ def test_who_has_asked_gets_nothing(store: Store) -> None:
         await fresh(store, "d-5", agent="did:ids:aki", parent_id="d-4")
         assert not await ask(store, b"5", "d-5", "d-4", at=2), "an agent that has asked stays known"
 
-    told(store, story)
+    run_story(store, story)
 
 
 @pytest.mark.parametrize(("created", "expected"), [(-1, False), (0, False), (1, True)])
@@ -91,10 +91,10 @@ def test_a_delegation_is_new_that_was_made_after_the_reset(store: Store, created
         await fresh(store, "d-2", created_at=micros(RESET) + created)
         assert await ask(store, b"4", "d-2", at=1) is expected
 
-    told(store, story)
+    run_story(store, story)
 
 
-def test_what_new_agents_learn_counts_for_old_ones(store: Store) -> None:
+def test_new_disclosures_count_for_earlier_agents(store: Store) -> None:
     async def story(store: Store) -> None:
         assert await ask(store, b"1", at=-5)
         await reset(store)
@@ -102,7 +102,7 @@ def test_what_new_agents_learn_counts_for_old_ones(store: Store) -> None:
         assert await ask(store, b"2", "d-2", at=2)
         assert not await ask(store, b"3", at=3)
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_pending_question_does_not_use_new_count(store: Store) -> None:
@@ -115,7 +115,7 @@ def test_pending_question_does_not_use_new_count(store: Store) -> None:
         assert await ask(store, b"1", at=-1)
         assert not await ask(store, b"5", "d-2", at=3)
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_reset_does_not_lengthen_the_window_of_the_setting(store: Store) -> None:
@@ -125,7 +125,7 @@ def test_a_reset_does_not_lengthen_the_window_of_the_setting(store: Store) -> No
         assert [await ask(store, digest, "d-2", at=2, since=-9) for digest in (b"4", b"5")] == [True, True]
         assert await ask(store, b"6", "d-2", at=20, since=5), "what is older than the window does not count"
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_only_the_holder_resets_and_never_to_an_earlier_time(store: Store) -> None:
@@ -140,7 +140,7 @@ def test_only_the_holder_resets_and_never_to_an_earlier_time(store: Store) -> No
             assert await store.credentials.reset_disclosures("c-1", HOLDER, at)
         assert await times(store) == [micros(RESET)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_reset_is_of_one_credential(store: Store) -> None:
@@ -158,4 +158,4 @@ def test_a_reset_is_of_one_credential(store: Store) -> None:
         another = replace(question(b"4", MOST), credential_id="c-2")
         assert await code(consume(store, invocation(), Consumption(("d-2",), ("c-2",), (another,)), AFTER)) == "Lease"
 
-    told(store, story)
+    run_story(store, story)

@@ -70,7 +70,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(scenario)
 
 
-def test_what_is_recorded_is_found_whole(store: Store) -> None:
+def test_recorded_document_is_found(store: Store) -> None:
     async def scenario() -> None:
         index = store.documents
         first, second = version("a", 1, 1), version("a", 2, 2)

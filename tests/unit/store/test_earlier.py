@@ -29,7 +29,7 @@ from identity_core.ports.ledger import NewestEntry
 from tests import servers
 from tests.events import audit_rows, open_store
 from tests.fault import service_process
-from tests.kept import is_called_back, kept_proofs
+from tests.store_contents import is_called_back, kept_proofs
 from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of
 
 ALL = 10_000

@@ -36,7 +36,7 @@ def test_first_runs_second_sees_it_running_and_third_answer(store: Store) -> Non
     run(scenario())
 
 
-def test_of_64_that_begin_one_runs(store: Store) -> None:
+def test_one_of_64_concurrent_starts_runs(store: Store) -> None:
     async def scenario() -> None:
         outcomes = await asyncio.gather(*(store.idempotency.begin("k", f"{n}", NOW) for n in range(64)))
         assert outcomes.count(None) == 1

@@ -45,7 +45,7 @@ from identity_core.ports.proofs import Consumption, Disclosure, Earlier, Invocat
 from identity_core.store import Store
 from identity_core.store.invocations import LEASE, PATIENCE_SECONDS
 from tests.events import EVENT, open_store
-from tests.kept import kept_proofs
+from tests.store_contents import kept_proofs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOLDER = "did:ids:hana"
@@ -163,7 +163,7 @@ async def credential(store: Store, id: str, sealed: bytes = b"box") -> None:
 Story = Callable[[Store], Awaitable[None]]
 
 
-def told(store: Store, story: Story) -> None:
+def run_story(store: Store, story: Story) -> None:
     async def tell() -> None:
         await furnish(store)
         await story(store)
@@ -196,7 +196,7 @@ def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
         assert await consume(store, one, spending(), NOW) == Earlier(DelegatedProof("d-1", stored.proof, confirmed))
         assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 @pytest.mark.parametrize("change", ["nonce_digest", "id_digest", "request_digest"])
@@ -212,7 +212,7 @@ def test_another_request_with_a_part_of_it(store: Store, change: str) -> None:
             await consume(store, other, spending(), NOW)
         assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_lease_that_ended_is_taken_over_once(store: Store) -> None:
@@ -233,7 +233,7 @@ def test_a_lease_that_ended_is_taken_over_once(store: Store) -> None:
         assert len(await kept_proofs(store)) == 1
         assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_two_processes_decide_alike(tmp_path: Path, url: str | None) -> None:
@@ -296,7 +296,7 @@ def test_a_refusal_is_counted_where_it_is_told(store: Store) -> None:
         assert await seen(store, one, NOW) == last
         assert await consume(store, one, asked) == Earlier(last)
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_pinned_refusal_limits_nothing(store: Store) -> None:
@@ -306,7 +306,7 @@ def test_a_pinned_refusal_limits_nothing(store: Store) -> None:
             assert await consume(store, invocation(), spending(), satisfied=False) == unsatisfied()
         assert await rows(store, "SELECT uses, refusals, suspended_reason FROM delegations") == [(3, 0, None)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_refusal_by_a_limit_spends_the_token_and_nothing_else(store: Store) -> None:
@@ -330,7 +330,7 @@ def test_a_refusal_by_a_limit_spends_the_token_and_nothing_else(store: Store) ->
         assert await rows(store, "SELECT count(*) FROM delegation_thresholds") == [(1,)]
         assert await rows(store, "SELECT count(*) FROM disclosures") == [(1,)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def unopened(_: bytes) -> bool:
@@ -360,7 +360,7 @@ def test_limits_of_any_record_come_before_the_credential(store: Store, limit: st
         else:
             assert await code(store.invocations.consume(invocation(), asked, unopened, NOW)) == expected
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_repeated_questions_are_free_after_lower_limit(store: Store) -> None:
@@ -373,7 +373,7 @@ def test_repeated_questions_are_free_after_lower_limit(store: Store) -> None:
             asked = spending(question=question(bytes([number]), most=3))
             assert await code(consume(store, invocation(), asked)) == expected
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_questions_count_for_ever_unless_a_window_is_set(store: Store) -> None:
@@ -387,7 +387,7 @@ def test_questions_count_for_ever_unless_a_window_is_set(store: Store) -> None:
             asked = spending(question=question(b"two", most=1, since=since))
             assert await code(consume(store, invocation(), asked, later)) == expected
 
-    told(store, story)
+    run_story(store, story)
 
 
 class Spied:
@@ -446,7 +446,7 @@ def test_both_answers_are_same_statements_and_equally_durable(
         assert yes[0] is True
         assert len(yes[1]) == count
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_commits_wait_only_while_another_proof_is_made(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -475,7 +475,7 @@ def test_commits_wait_only_while_another_proof_is_made(store: Store, monkeypatch
         await consume(store, invocation(), spending())
         assert waited == [0.0, 0.0, 0.0]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_no_commit_waits_where_all_proofs_are_made_are_waiting(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -505,7 +505,7 @@ def test_no_commit_waits_where_all_proofs_are_made_are_waiting(store: Store, mon
         await consume(store, invocation(), spending())
         assert waited == [0.0, 0.0, 0.0], "what failed is not under way"
 
-    told(store, story)
+    run_story(store, story)
 
 
 async def _broken(job: Any, **_: Any) -> Any:
@@ -560,7 +560,7 @@ def test_a_refusal_before_the_use_spends_the_token(store: Store) -> None:
                 await store.invocations.refuse(replace(one, **changed), MISMATCH, NOW)
         assert await rows(store, "SELECT uses FROM delegations") == [(0,)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_refusal_beside_the_identical_request(store: Store) -> None:
@@ -582,7 +582,7 @@ def test_a_refusal_beside_the_identical_request(store: Store) -> None:
         assert await seen(store, other, NOW) == MISMATCH
         assert len(await kept_proofs(store)) == 1
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_code_that_no_class_has_is_a_fault_of_ours(store: Store) -> None:
@@ -595,7 +595,7 @@ def test_a_code_that_no_class_has_is_a_fault_of_ours(store: Store) -> None:
         assert isinstance(found, RefusedInvocation)
         assert found.error().code == "INTERNAL_ERROR"
 
-    told(store, story)
+    run_story(store, story)
 
 
 REVOCATIONS: list[tuple[str, type[IdentityError]]] = [
@@ -608,7 +608,7 @@ REVOCATIONS: list[tuple[str, type[IdentityError]]] = [
 
 
 @pytest.mark.parametrize(("sql", "refusal"), REVOCATIONS)
-def test_what_is_revoked_is_seen_by_both_transactions(store: Store, sql: str, refusal: type[IdentityError]) -> None:
+def test_both_transactions_see_the_revocation(store: Store, sql: str, refusal: type[IdentityError]) -> None:
     async def story(store: Store) -> None:
         one = invocation()
         lease = await consume(store, one, spending(), NOW)
@@ -623,7 +623,7 @@ def test_what_is_revoked_is_seen_by_both_transactions(store: Store, sql: str, re
         # The identical request need not wait for what will not come.
         assert await seen(store, one, NOW) == refused
 
-    told(store, story)
+    run_story(store, story)
 
 
 @pytest.mark.parametrize("kind", ["id", "nonce"])
@@ -644,7 +644,7 @@ def test_a_token_that_is_called_back(store: Store, kind: str) -> None:
         with pytest.raises(IbctRevoked):
             await store.invocations.finish(lease, proof(), EVENT)
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_every_record_of_the_chain_is_counted(store: Store) -> None:
@@ -655,7 +655,7 @@ def test_every_record_of_the_chain_is_counted(store: Store) -> None:
         assert await code(consume(store, invocation(), chain, NOW)) == "DELEGATION_EXHAUSTED"
         assert await rows(store, "SELECT id, uses FROM delegations ORDER BY id") == [("d-0", 1), ("d-1", 1)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_invocations_go_when_their_token_has_long_expired(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -670,7 +670,7 @@ def test_invocations_go_when_their_token_has_long_expired(store: Store, monkeypa
         await consume(store, late, spending(), one.delete_after)
         assert await rows(store, "SELECT count(*) FROM invocations") == [(1,)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_invocations_that_may_go_go_with_every_16th_request(store: Store) -> None:
@@ -685,7 +685,7 @@ def test_invocations_that_may_go_go_with_every_16th_request(store: Store) -> Non
         await consume(store, invocation(delete_after=late + timedelta(days=1)), spending(), late)
         assert await rows(store, "SELECT count(*) FROM invocations") == [(16,)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_proof_and_event_rows_are_atomic(store: Store) -> None:
@@ -700,7 +700,7 @@ def test_proof_and_event_rows_are_atomic(store: Store) -> None:
         assert await code(store.invocations.finish(lease, proof(), event)) == "CREDENTIAL_REVOKED"
         assert await rows(store, counted) == [(1, 1)]
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> None:
@@ -724,7 +724,7 @@ def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> 
         assert await StoredProofs.from_store(store).revoke("unknown", again, EVENT) is None
         assert await StoredProofs.from_store(store).get("unknown") is None
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_every_credential_of_a_use_is_looked_at_and_opened(store: Store) -> None:
@@ -742,7 +742,7 @@ def test_every_credential_of_a_use_is_looked_at_and_opened(store: Store) -> None
         with pytest.raises(CredentialRevoked):
             await store.invocations.finish(lease, proof(), EVENT)
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_limit_of_one_credential_is_none_of_another(store: Store) -> None:
@@ -754,7 +754,7 @@ def test_a_limit_of_one_credential_is_none_of_another(store: Store) -> None:
         more = replace(both, questions=(replace(question(b"3", 1), credential_id="c-2"),))
         assert await code(consume(store, invocation(), more)) == "DISCLOSURE_LIMIT"
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_predicate_on_two_credentials_is_two_thresholds(store: Store) -> None:
@@ -769,7 +769,7 @@ def test_predicate_on_two_credentials_is_two_thresholds(store: Store) -> None:
         assert await code(consume(store, invocation(), third)) == "DISCLOSURE_LIMIT"
         assert await code(consume(store, invocation(), both)) == "Lease", "what was asked may be asked again"
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_old_thresholds_belong_to_their_credentials(store: Store) -> None:
@@ -788,7 +788,7 @@ def test_old_thresholds_belong_to_their_credentials(store: Store) -> None:
         both = Consumption(("d-1",), ("c-1", "c-2"), (other,))
         assert await code(consume(store, invocation(), both)) == "DISCLOSURE_LIMIT"
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_the_question_of_a_proof_is_kept(store: Store) -> None:
@@ -805,4 +805,4 @@ def test_the_question_of_a_proof_is_kept(store: Store) -> None:
         assert (made.credential_ids, made.predicates) == (("c-1", "c-2"), ())
         assert proof().credential_ids == ("c-1",)
 
-    told(store, story)
+    run_story(store, story)

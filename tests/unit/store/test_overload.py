@@ -60,7 +60,7 @@ MADE: dict[Any, Callable[[], Any]] = {
 }
 
 
-def made(kind: Any) -> Any:
+def simplest_value(kind: Any) -> Any:
     """A value of a type; where several will do, the simplest."""
     if kind in MADE:
         return MADE[kind]()
@@ -71,7 +71,11 @@ def made(kind: Any) -> Any:
         return next(iter(kind))
     if is_record(kind):
         return kind(
-            **{name: made(hint) for name, hint in typing.get_type_hints(kind).items() if name in field_names(kind)}
+            **{
+                name: simplest_value(hint)
+                for name, hint in typing.get_type_hints(kind).items()
+                if name in field_names(kind)
+            }
         )
     if NoneType in inner:
         return None
@@ -80,10 +84,10 @@ def made(kind: Any) -> Any:
     if origin is Callable or origin is typing.get_origin(Callable[..., Any]):
         return bytes if inner[0] == [int] else lambda *_: True
     if origin is tuple and ... not in inner:
-        return tuple(map(made, inner))
+        return tuple(map(simplest_value, inner))
     if origin in (tuple, frozenset, list) or (origin is not None and hasattr(origin, "__iter__")):
-        return () if inner[0] is IndexedVersion else (made(inner[0]),)
-    return made(inner[0])
+        return () if inner[0] is IndexedVersion else (simplest_value(inner[0]),)
+    return simplest_value(inner[0])
 
 
 def methods(store: Store) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -112,7 +116,9 @@ async def outcome(method: Callable[..., Any]) -> str:
     hints = typing.get_type_hints(method)
     hints.pop("return")
     required = inspect.signature(method).parameters
-    arguments = {name: made(hint) for name, hint in hints.items() if required[name].default is inspect.Parameter.empty}
+    arguments = {
+        name: simplest_value(hint) for name, hint in hints.items() if required[name].default is inspect.Parameter.empty
+    }
     try:
         answer = method(**arguments)
         if isinstance(answer, Awaitable):
@@ -136,13 +142,15 @@ def test_every_write_of_every_repository(tmp_path: Path, url: str | None, monkey
         store.quarantine.suspect("did:ids:ivo", "entry")
         # And a key with a tag too many.
         for _ in range(2):
-            await store.api_key_tags.announce(made(ApiKey), START)
+            await store.api_key_tags.announce(simplest_value(ApiKey), START)
         # And a line of the audit log that was cut off and is still there.
         await audit_of(store).key_from_here()
-        await store.database.write(lambda transaction: insert_rows(store, transaction, (made(AuditRow),)))
+        await store.database.write(lambda transaction: insert_rows(store, transaction, (simplest_value(AuditRow),)))
         sql = "SELECT sequence, link FROM audit_lines"
         first = await store.database.read(lambda transaction: transaction.execute(sql).fetchone())
-        assert await audit_of(store).cut_through(ChainHead(first[0], bytes(first[1])), event_of(made(AuditRow)))
+        assert await audit_of(store).cut_through(
+            ChainHead(first[0], bytes(first[1])), event_of(simplest_value(AuditRow))
+        )
         reached: set[str] = set()
         write = store.database.write
 

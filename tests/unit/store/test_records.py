@@ -62,7 +62,7 @@ BARE = replace(FULL, id="b", colour=None, at=None, names=None, inner=None, some_
 
 
 @pytest.mark.parametrize("thing", [FULL, BARE])
-def test_what_was_written_is_read(thing: Thing) -> None:
+def test_written_record_is_read(thing: Thing) -> None:
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute(f"CREATE TABLE things (owner, {TABLE.columns})")
         database.execute(TABLE.insert, TABLE.write(thing, owner="hana"))

@@ -16,7 +16,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SAYING, OTHER = b"s" * 16, b"o" * 16
 
 
-def spent(number: int | None, saying: bytes = SAYING, *, end: datetime = NOW) -> ChallengeUseRow:
+def use_row(number: int | None, saying: bytes = SAYING, *, end: datetime = NOW) -> ChallengeUseRow:
     digest = hashlib.sha256(saying + str((number, end)).encode()).digest()
     return ChallengeUseRow(digest, saying, number, end)
 
@@ -25,16 +25,16 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(scenario)
 
 
-def test_of_64_that_spend_it_one_wins(store: Store, tmp_path: Path, url: str | None) -> None:
+def test_one_of_64_concurrent_uses_wins(store: Store, tmp_path: Path, url: str | None) -> None:
     """Two stores on one database stand for two processes."""
 
     async def scenario() -> None:
         second = Store.open(tmp_path, url)
         try:
             both = (store, second)
-            each = await asyncio.gather(*(both[turn % 2].spent_challenges.spend(spent(0)) for turn in range(64)))
+            each = await asyncio.gather(*(both[turn % 2].spent_challenges.spend(use_row(0)) for turn in range(64)))
             assert sum(each) == 1
-            assert not await second.spent_challenges.spend(spent(0))
+            assert not await second.spent_challenges.spend(use_row(0))
         finally:
             await second.close()
 
@@ -44,9 +44,9 @@ def test_of_64_that_spend_it_one_wins(store: Store, tmp_path: Path, url: str | N
 def test_the_highest_numbers_of_each_saying(store: Store) -> None:
     async def scenario() -> None:
         for number in (0, 3, 7, 5):
-            assert await store.spent_challenges.spend(spent(number))
-        assert await store.spent_challenges.spend(spent(9, OTHER))
-        assert await store.spent_challenges.spend(spent(None))
+            assert await store.spent_challenges.spend(use_row(number))
+        assert await store.spent_challenges.spend(use_row(9, OTHER))
+        assert await store.spent_challenges.spend(use_row(None))
         found = await store.spent_challenges.numbers([SAYING, OTHER, b"n" * 16], limit=3)
         assert [list(one) for one in found] == [[7, 5, 3], [9], []]
 
@@ -56,8 +56,8 @@ def test_the_highest_numbers_of_each_saying(store: Store) -> None:
 def test_expired_ones_are_forgotten_a_few_at_a_time(store: Store) -> None:
     async def scenario() -> None:
         for number in range(5):
-            await store.spent_challenges.spend(spent(number))
-        late = spent(5, end=NOW + timedelta(microseconds=1))
+            await store.spent_challenges.spend(use_row(number))
+        late = use_row(5, end=NOW + timedelta(microseconds=1))
         await store.spent_challenges.spend(late)
         forget = store.spent_challenges.forget
         assert [await forget(NOW, limit=3) for _ in range(3)] == [3, 2, 0]

@@ -47,7 +47,7 @@ async def admitted(store: Store, *charges: Charge) -> bool:
     return True
 
 
-def test_of_64_at_once_as_many_as_the_limit_get_in(store: Store, tmp_path: Path, url: str | None) -> None:
+def test_at_most_limit_of_64_concurrent_uses_succeeds(store: Store, tmp_path: Path, url: str | None) -> None:
     """Two stores on one database stand for two processes."""
 
     async def scenario() -> None:
@@ -84,7 +84,7 @@ def test_all_are_counted_or_none(store: Store) -> None:
     run(scenario())
 
 
-def test_what_was_not_stored_is_taken_back(store: Store) -> None:
+def test_unstored_use_is_returned(store: Store) -> None:
     async def scenario() -> None:
         one = charge(records=1)
         for _ in range(3):
@@ -134,7 +134,7 @@ def test_no_more_is_counted_ahead_than_a_thousandth_of_the_limit(
     run(scenario())
 
 
-def test_of_more_counters_than_are_known_each_is_moved_by_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_counters_are_each_moved_by_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("identity_core.store.requests.COUNTERS_AHEAD", 2)
 
     async def scenario() -> None:
@@ -152,7 +152,7 @@ def test_of_more_counters_than_are_known_each_is_moved_by_one(store: Store, monk
     run(scenario())
 
 
-def test_what_is_kept_is_counted_one_by_one(store: Store) -> None:
+def test_stored_uses_are_counted_one_by_one(store: Store) -> None:
     async def scenario() -> None:
         for number in (1, 2, 3):
             assert await admitted(store, charge(day=KEPT, records=None, most=None))
@@ -225,7 +225,7 @@ def test_waiting_request_is_refused_at_limit(store: Store) -> None:
     run(scenario())
 
 
-def test_what_is_refused_uses_up_nothing_that_was_counted_ahead(store: Store) -> None:
+def test_refusal_uses_nothing_reserved(store: Store) -> None:
     async def scenario() -> None:
         one = charge(records=LARGE, most=None)
         assert await admitted(store, one)

@@ -80,7 +80,7 @@ class BucketPromises:
         ("rate", "burst", "cost"),
         [(0, 1, 1), (-1, 1, 1), (math.nan, 1, 1), (1, 0, 0), (1, 1, 2), (1, 1, -1)],
     )
-    def test_what_could_never_pass_is_a_fault_of_the_caller(self, make, rate, burst, cost):
+    def test_impossible_request_is_the_callers_error(self, make, rate, burst, cost):
         async def scenario():
             storage = make()
             try:

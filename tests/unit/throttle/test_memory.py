@@ -61,7 +61,7 @@ def test_never_more_than_burst_and_rate_and_hardly_less(rate, burst, steps):
 
 @settings(max_examples=300, deadline=None)
 @given(rate=st.floats(0.01, 10_000), burst=st.integers(1, 500), start=st.floats(0, 1e9))
-def test_who_waits_as_told_passes(rate, burst, start):
+def test_client_that_waits_as_told_passes(rate, burst, start):
     clock = Ticking(start)
     storage = TokenBucketMemoryStorage(monotonic=clock)
     while (last := acquire(storage, "a", rate, burst)).allowed:

@@ -241,7 +241,7 @@ PROXIES = parse_proxies(["10.0.0.0/8", "2001:db8:ff::/48", "192.0.2.7"])
         (None, "203.0.113.9", None),
     ],
 )
-def test_whose_address_it_is(peer, forwarded, client):
+def test_client_address_behind_proxies(peer, forwarded, client):
     assert client_address(peer, forwarded, PROXIES) == client
 
 

@@ -109,7 +109,7 @@ def test_closing_ends_it_and_tells_nothing(caplog: pytest.LogCaptureFixture) -> 
     assert caplog.records == []
 
 
-def test_who_is_cancelled_while_closing_is_cancelled() -> None:
+def test_cancellation_while_closing_is_raised() -> None:
     """A step that does not end at once must not hold up a shutdown whose own timeout has passed."""
 
     async def story() -> None:

@@ -16,7 +16,7 @@ from identity_codec.values import replace
 from identity_core.domain.dids.changes import AddService, NewService
 from identity_core.ports.ledger import ClockAhead
 from identity_core.use_cases.dids.change import UpdateDid
-from tests.rooms import START, MovableClock, Rooms, secret_of, update_of
+from tests.did_use_cases import START, MovableClock, Rooms, secret_of, update_of
 
 
 @dataclass

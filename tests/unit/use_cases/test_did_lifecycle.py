@@ -37,7 +37,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
 from identity_core.wire import AdditionalKey, DeactivateDidRequest
-from tests.rooms import PAYER, Rooms, own_key, recovery_of, rotation_of, secret_of, update_of
+from tests.did_use_cases import PAYER, Rooms, own_key, recovery_of, rotation_of, secret_of, update_of
 
 BEFORE = datetime(2001, 1, 1, tzinfo=UTC)
 FILES = AddService(NewService("LinkedDomains", "https://hana.example/", "files"))

@@ -63,7 +63,7 @@ def test_a_page_is_read_when_the_one_before_was_taken() -> None:
     asyncio.run(scenario())
 
 
-def test_what_is_appended_meanwhile_is_not_of_the_answer() -> None:
+def test_entry_appended_meanwhile_is_not_returned() -> None:
     async def scenario() -> None:
         ledger = GoodLedger()
         await filled(ledger, 5)

@@ -21,7 +21,7 @@ from identity_core.store.row_mac import RowMac, version_octets
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.record import Record
-from tests.rooms import Rooms, secret_of, update_of
+from tests.did_use_cases import Rooms, secret_of, update_of
 
 # The members that the state had at commit 4d59b3b2, and those of each numbered form. A new member is a new form: raise ``FORM``.
 FIRST = {"v", "created", "updated", "operation", "hash", "previous", "deactivated", "recovery", "updateKeys", "keyId"}

@@ -11,7 +11,7 @@ import pytest
 
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidNotFound
-from tests.rooms import Rooms
+from tests.did_use_cases import Rooms
 from tests.unit.use_cases.test_versions_in_time import Play
 
 

@@ -14,8 +14,8 @@ from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, AddVerificationMethod, NewService
 from identity_core.errors import InvalidDocument
 from tests.attack.thief import Database
+from tests.did_use_cases import Rooms, recovery_of, secret_of, update_of
 from tests.postgres_server import postgres_server
-from tests.rooms import Rooms, recovery_of, secret_of, update_of
 
 __all__ = ["postgres_server"]
 

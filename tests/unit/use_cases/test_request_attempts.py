@@ -16,7 +16,7 @@ from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.changes import AddService, NewService
 from identity_core.errors import AuthFailed, LedgerUnavailable, RequestInProgress
 from identity_core.wire import CreateDidOptions, CreateDidRequest
-from tests.rooms import Rooms, operator, secret_of, update_of
+from tests.did_use_cases import Rooms, operator, secret_of, update_of
 
 FILES = AddService(NewService("LinkedDomains", "https://hana.example/", "files"))
 OTHER = AddService(NewService("LinkedDomains", "https://hana.example/", "other"))
@@ -81,7 +81,7 @@ def on_rooms(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     return pytest.mark.parametrize("is_recorded", [True, False])(run)
 
 
-def asked(run: Run) -> RequestContext:
+def context_of_attempt(run: Run) -> RequestContext:
     return RequestContext("createDid", operator(), attempt=run)
 
 
@@ -97,9 +97,9 @@ async def dids(rooms: Rooms) -> int:
 async def test_later_run_of_create_returns_same_did_and_keys(rooms: Rooms, is_recorded: bool) -> None:
     run = Run()
     with pytest.raises(LedgerUnavailable):
-        await replace(rooms.create, writer=failing(rooms, is_recorded=is_recorded))(WANTED, asked(run))
+        await replace(rooms.create, writer=failing(rooms, is_recorded=is_recorded))(WANTED, context_of_attempt(run))
     assert run.noted is not None
-    results = [await rooms.create(WANTED, asked(run.later())) for _ in range(2)]
+    results = [await rooms.create(WANTED, context_of_attempt(run.later())) for _ in range(2)]
     assert await dids(rooms) == 1
     first, second = results
     assert str(first.version.state.did) == run.noted["did"]

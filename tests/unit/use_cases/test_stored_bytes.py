@@ -35,7 +35,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
 from identity_core.wire import DeactivateDidRequest, ListDidHistoryQuery, ResolveDidQuery
-from tests.rooms import Rooms
+from tests.did_use_cases import Rooms
 from tests.stored import new_stored_database, postgres_server
 from tests.unit.use_cases.test_versions_in_time import Play
 

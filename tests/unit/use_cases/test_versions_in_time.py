@@ -23,8 +23,8 @@ from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, NewService
 from identity_core.errors import DidNotFound
+from tests.did_use_cases import Rooms, recovery_of, rotation_of, secret_of, update_of
 from tests.memory import folder_in_memory
-from tests.rooms import Rooms, recovery_of, rotation_of, secret_of, update_of
 
 SECOND = timedelta(seconds=1)
 TICK = timedelta(microseconds=1)

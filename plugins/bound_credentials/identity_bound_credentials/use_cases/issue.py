@@ -92,7 +92,8 @@ class IssueBound(Struct, frozen=True):
         return prepared, await self._bound(draft, key)
 
     def bind(self, bound: ImportedBinding, prepared: Prepared, signed: Signed) -> tuple[Prepared, Signed]:
-        """See ``ProofSuite.bind``: a header for exactly this schema, key and list."""
+        """Verify that the header of an imported credential names exactly this schema, key and status list, and add the
+        binding (``ProofSuite.bind``)."""
         definition, issuer, method = prepared.definition, str(prepared.issuer), signed.verification_method
         try:
             data, commitment = base64url_decode(bound.header), base64url_decode(bound.commitment)

@@ -39,18 +39,16 @@ the proof. Mallory takes what she can.
 
 
 @click.command(name="demo", cls=Command)
-@click.option(
-    "--url",
-    help="Use this running service instead of an own one. No profile counts: what is told is written there, so it is named.",
-)
+@click.option("--url", help="URL of a running service, to which the demo writes. Profiles do not apply.")
 @api_key_option
-@click.option("--ledger", type=click.Choice(LEDGERS), default="sql", show_default=True, help="Ledger of the server.")
-@click.option("--show", "shown", is_flag=True, help="Show every request and its answer.")
+@click.option("--ledger", type=click.Choice(LEDGERS), default="sql", help="Ledger of the demo's server.")
+@click.option("--show", "shown", is_flag=True, help="Show each request and its answer.")
 def command(url: str | None, api_key: str | None, ledger: str, shown: bool) -> None:
-    """Tell the whole story: a DID, a credential, a delegation, a proof that an agent obtains, who believes it, and its end.
+    """Run a complete example: a DID, a credential, a delegation, a proof by an agent, its verification, and its
+    revocation.
 
-    Without --url a server of its own is started and gone afterwards; `--ledger evm` needs anvil on the PATH, or the settings of a chain
-    in IDENTITY_PLUGINS_EVM_….
+    Without --url the demo starts a server and deletes it at the end. `--ledger evm` needs anvil on the PATH, or the
+    settings of a chain in IDENTITY_PLUGINS_EVM_….
     """
     if url is not None and ledger != "sql":
         fail("--url and --ledger exclude each other", "the options", "a running service has its ledger", status=2)

@@ -62,7 +62,7 @@ class AnchoringLedgerConformance(ExaminedLedger):
         assert ledger.anchor_ledger_name
         assert ledger.anchor_ledger_name.isprintable()
 
-    async def test_what_was_never_submitted_is_unknown(self, ledger: AnchoringLedger) -> None:
+    async def test_unsubmitted_anchor_is_unknown(self, ledger: AnchoringLedger) -> None:
         """None, for anchors and for revocations; one is not the other."""
         assert await ledger.anchor_status(ROOT) is None
         assert await ledger.revocation_status(ROOT) is None

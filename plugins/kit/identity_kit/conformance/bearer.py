@@ -59,7 +59,7 @@ class BearerConformance:
         assert caller.subject is not None or caller.api_key is not None, "the caller has no identity"
         assert caller == verify(tokens.good, tokens.at), "one token has two callers"
 
-    def test_what_is_not_its_own_is_left_to_others(self, verify: BearerVerifier, tokens: Tokens) -> None:
+    def test_foreign_token_is_left_to_others(self, verify: BearerVerifier, tokens: Tokens) -> None:
         """``None``, and no exception, for tokens of other makers, API keys and junk."""
         for token in FOREIGN_TOKENS:
             assert verify(token, tokens.at) is None, f"answered for a foreign token: {token[:40]!r}"

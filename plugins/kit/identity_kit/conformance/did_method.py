@@ -93,7 +93,7 @@ class DidMethodConformance(ChangePromises):
         ).state
         assert state.did != life.state.did
 
-    def test_what_it_says_of_itself_is_so(self, method: DidMethod) -> None:
+    def test_description_matches_behaviour(self, method: DidMethod) -> None:
         """Traits have names of DID Traits and are true or false; DIDs to try are of the method, and ``mutable`` is not denied."""
         if not isinstance(method, DescribedDidMethod):
             pytest.skip("the method says nothing of itself")
@@ -104,7 +104,7 @@ class DidMethodConformance(ChangePromises):
         for text in method.test_identifiers:
             method.check(Did.parse(text))
 
-    def test_what_expand_tells_is_of_the_did(self, life: Life) -> None:
+    def test_expansion_is_of_the_did(self, life: Life) -> None:
         """Check that what the identifier alone tells does not contradict the log."""
         known = life.method.expand(life.state.did)
         assert known is None or known.document == life.state.document

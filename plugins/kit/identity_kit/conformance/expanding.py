@@ -69,7 +69,7 @@ class ExpandingDidMethodConformance:
         assert states == [method.expand(Did.parse(text)) for text in dids]
         assert len({state.document.encoded for state in states if state is not None}) == len(set(dids))
 
-    def test_what_is_no_did_of_the_method_is_refused(
+    def test_did_of_another_method_is_refused(
         self, method: DidMethod, malformed: Sequence[str], dids: Sequence[str]
     ) -> None:
         """``check`` and ``expand`` agree, also on DIDs of others and on one with a character too many."""
@@ -97,7 +97,7 @@ class ExpandingDidMethodConformance:
                 with pytest.raises(LogInvalid):
                     method.apply(state, entry)
 
-    def test_what_it_says_of_itself_is_so(self, method: DidMethod) -> None:
+    def test_description_matches_behaviour(self, method: DidMethod) -> None:
         """Check that it claims no updates, and the DIDs that it names expand."""
         if not isinstance(method, DescribedDidMethod):
             pytest.skip("the method says nothing of itself")

@@ -123,7 +123,7 @@ class WritableKeyStoreConformance(KeyStoreConformance):
         """The object has the methods of the port."""
         assert isinstance(store, WritableKeyStore)
 
-    async def test_what_is_written_is_read(self, store: WritableKeyStore) -> None:
+    async def test_written_key_is_read(self, store: WritableKeyStore) -> None:
         """Every field comes back as it was, from ``get``, ``find`` and ``list``; nulls and empty sets too."""
         full = key("full")
         bare = key("bare", scopes=None, allowed_targets=None, requests_per_second=None, burst=None, expires_at=None)
@@ -175,7 +175,7 @@ class WritableKeyStoreConformance(KeyStoreConformance):
             await store.replace(replace(old, name="renamed"), expected=old)
         assert _plain(await store.get(old.id)) == revoked, "an update undid a revocation"
 
-    async def test_of_many_replacements_one_wins(self, store: WritableKeyStore) -> None:
+    async def test_one_of_many_concurrent_replacements_wins(self, store: WritableKeyStore) -> None:
         """32 changes of one key at the same time, each from the same state: one is written."""
         old = key("one")
 

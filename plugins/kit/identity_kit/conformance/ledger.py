@@ -67,7 +67,7 @@ class LedgerConformance(ExaminedLedger):
         assert list(await ledger.entries(DID)) == []
         assert list(await ledger.entries_after(0, 10)) == []
 
-    async def test_what_is_appended_is_found(self, ledger: LedgerBackend) -> None:
+    async def test_appended_entry_is_found(self, ledger: LedgerBackend) -> None:
         """Entries come back with the receipts that ``append`` returned, oldest first, and the head is the newest."""
         receipts = [await ledger.append(DID, b"%d" % n, expected_version=n) for n in range(5)]
         for receipt in receipts:

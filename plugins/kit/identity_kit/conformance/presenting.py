@@ -66,7 +66,7 @@ class PresentingProverConformance:
     @pytest.mark.parametrize(
         "predicate", [("balance", "lt", 5), ("score", "set_member", [1, 2]), ("debt", "gte", 0)], ids=str
     )
-    def test_what_fails_is_refused(self, prover: PresentingProver, predicate: Any) -> None:
+    def test_false_statement_is_refused(self, prover: PresentingProver, predicate: Any) -> None:
         """A false predicate, and any about a null, has no presentation; the refusal says no more."""
         case = BoundCase.build(predicate)
         with pytest.raises(PredicateNotSatisfied) as refusal:
@@ -78,7 +78,7 @@ class PresentingProverConformance:
         [particulars_of(last=NOW - DAY), particulars_of(first=NOW + DAY), particulars_of(handle=REVOKED[1])],
         ids=["expired", "not yet valid", "revoked"],
     )
-    def test_what_is_not_in_force_is_refused(self, prover: PresentingProver, particulars: Particulars) -> None:
+    def test_credential_not_in_force_is_refused(self, prover: PresentingProver, particulars: Particulars) -> None:
         """``PredicateNotSatisfied`` for a credential that is expired, not valid yet, or not in the gap."""
         case = BoundCase.build(("balance", "gte", 5), particulars=particulars)
         with pytest.raises(PredicateNotSatisfied):

@@ -76,7 +76,7 @@ class ProverConformance:
         assert prover.predicate_types <= {*map(str, PredicateType)}
 
     @pytest.mark.parametrize("predicate", HOLDS, ids=str)
-    def test_what_holds_is_proved(self, prover: Prover, issuer: Any, predicate: Asked) -> None:
+    def test_true_statement_is_proved(self, prover: Prover, issuer: Any, predicate: Asked) -> None:
         """A true predicate has a proof, which verifies and says what it is about."""
         if predicate[1] not in prover.predicate_types:
             pytest.skip("not offered")
@@ -90,14 +90,14 @@ class ProverConformance:
         assert (made.predicate_type, made.proof_id) == (predicate[1], "proof-1")
 
     @pytest.mark.parametrize("predicate", FAILS, ids=str)
-    def test_what_fails_is_refused(self, prover: Prover, issuer: Any, predicate: Asked) -> None:
+    def test_false_statement_is_refused(self, prover: Prover, issuer: Any, predicate: Asked) -> None:
         """A false predicate, and any predicate about a null, has no proof."""
         with pytest.raises(PredicateNotSatisfied) as refusal:
             prover.prove(statement(issuer.key, predicate), issuer.credential(SCHEMA, HANA), context=context())
         assert refusal.value.details == {}, "the refusal says more than that"
 
     @pytest.mark.parametrize("predicate", UNSUPPORTED, ids=str)
-    def test_what_cannot_be_asked_is_unsupported(self, prover: Prover, issuer: Any, predicate: Asked) -> None:
+    def test_unknown_question_is_unsupported(self, prover: Prover, issuer: Any, predicate: Asked) -> None:
         """A predicate of the wrong name, type, form or range is refused before any value is looked at."""
         with pytest.raises(PredicateUnsupported):
             prover.prove(statement(issuer.key, predicate), issuer.credential(SCHEMA, HANA), context=context())

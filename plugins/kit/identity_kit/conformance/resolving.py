@@ -71,7 +71,7 @@ class ResolvingDidMethodConformance:
                 assert did.method == world.method.name
                 world.method.check(did)
 
-    async def test_what_is_published_is_shown_whole(self, outside: Opened) -> None:
+    async def test_published_version_is_shown(self, outside: Opened) -> None:
         """The state holds the document as it was found, and says that it is alive."""
         async with outside() as world:
             state = await world.method.resolve(world.did)
@@ -106,7 +106,7 @@ class ResolvingDidMethodConformance:
                 with pytest.raises(PluginUnavailable):
                     await world.method.resolve(world.unreachable)
 
-    async def test_what_cannot_be_shown_is_refused(self, outside: Opened) -> None:
+    async def test_invalid_version_is_refused(self, outside: Opened) -> None:
         """A document of another form is ``InvalidDocument``, each time, and shown in no part."""
         async with outside() as world:
             assert world.unfit, "name a DID whose document cannot be shown"

@@ -77,9 +77,7 @@ class SecuringConformance:
         assert 0 < len(securing.name) <= 64, "the name is empty or too long"
         assert securing.name == securing.name, "the name changes"
 
-    async def test_what_was_signed_verifies(
-        self, securing: SecuringFormat, presented: Secured, public_key: str
-    ) -> None:
+    async def test_own_signature_is_valid(self, securing: SecuringFormat, presented: Secured, public_key: str) -> None:
         """``verify`` accepts it, and tells the head that ``read`` tells; asked for no key binding, it vouches for none."""
         head = await securing.read(presented)
         assert isinstance(head, SecuredHead)
@@ -134,7 +132,7 @@ class SecuringConformance:
             with pytest.raises(InvalidCredential):
                 await securing.verify(junk, public_key)
 
-    async def test_what_is_derived_hides_the_rest(
+    async def test_derived_credential_hides_the_rest(
         self, request: pytest.FixtureRequest, securing: SecuringFormat, secured: Secured, public_key: str
     ) -> None:
         """The claims at the pointers are there, those that are hidden are nowhere in it."""
@@ -162,7 +160,7 @@ class SecuringConformance:
             with pytest.raises(InvalidCredential):
                 await deriving.derive(secured, public_key, pointers=[*pointers, wrong])
 
-    async def test_what_it_issues_discloses_the_claims(
+    async def test_issued_credential_discloses_the_claims(
         self, request: pytest.FixtureRequest, securing: SecuringFormat
     ) -> None:
         """With everything disclosed, every claim that was secured is there; the key is the one of the draft."""

@@ -199,7 +199,7 @@ def _compared(settings: Settings) -> Diagnosis:
     if found.pending:
         says = f"of an older version: {'; '.join(found.pending)}"
         return warn(says, "make a backup, then `identity upgrade apply`; the next start does it as well")
-    kept = "none is remembered" if found.remembered is None else f"{found.remembered} are remembered"
+    kept = "no checkpoint is stored" if found.remembered is None else f"the stored checkpoint has {found.remembered}"
     if found.entries is None:
         return ok(f"the ledger {settings.ledger.backend} is compared by a start and not by this; {kept}")
     if found.newest is not None and (ahead := found.newest.timestamp() - time.time()) > MOST_AHEAD_SECONDS:
@@ -214,9 +214,9 @@ def checkpoint(settings: Settings) -> Iterator[Diagnosis]:
 
     path = checkpoint_file_of(settings)
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        says = f"the last checkpoint cannot be remembered in {path.parent}: a rollback would go unseen"
+        says = f"the last checkpoint cannot be stored in {path.parent}: a rollback would not be detected"
         yield warn(says, "set ledger.checkpoint_path to a place apart from the databases and their backups")
     elif not path.exists():
         yield ok(f"none is remembered yet; the next start remembers one in {path}")
     else:
-        yield ok(f"remembered in {path}; keep it out of the backups of the databases")
+        yield ok(f"stored in {path}; keep it out of the backups of the databases")

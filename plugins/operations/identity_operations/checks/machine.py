@@ -91,7 +91,7 @@ def backups(settings: Settings) -> Iterator[Diagnosis]:
 
     folder, most = settings.backup.directory, settings.backup.max_age_hours
     if folder is None:
-        yield ok("not looked for: backup.directory names no folder")
+        yield ok("not checked: backup.directory names no folder")
         return
     try:
         found = [path.stat().st_mtime for path in folder.iterdir() if path.is_file() and _begins(path, MAGIC)]

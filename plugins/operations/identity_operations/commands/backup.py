@@ -44,15 +44,15 @@ key_options: Callable[[Any], Any] = all_of(
     click.option(
         "--key-file",
         type=FILE,
-        help="32 or more random bytes, kept apart from the data and from the backups: `head -c 32 /dev/urandom`.",
+        help="File with at least 32 random bytes (`head -c 32 /dev/urandom`). Store it apart from the data and the backups.",
     ),
-    click.option("--passphrase-file", type=FILE, help="A passphrase on one line of a file, instead of --key-file."),
+    click.option("--passphrase-file", type=FILE, help="File with a passphrase on one line, in place of --key-file."),
 )
 
 
 @click.group(name="backup", cls=OpenGroup)
 def command() -> None:
-    """Back up an installation while it runs; check a backup; put one back."""
+    """Back up a running installation; verify and restore a backup."""
 
 
 def operator_key(settings: Settings, key_file: Path | None, passphrase_file: Path | None, backup: Path) -> OperatorKey:
@@ -78,10 +78,11 @@ def operator_key(settings: Settings, key_file: Path | None, passphrase_file: Pat
 @key_options
 @of_installation
 def create(settings: Settings, file: Path, key_file: Path | None, passphrase_file: Path | None) -> None:
-    """Write everything that the installation stores to FILE, sealed. The service may run meanwhile.
+    """Write a sealed backup of the installation to FILE. The service may run meanwhile.
 
-    In it are ledger, index, credentials, audit log, API keys, the custodian with its master key file, and the name of the log. Not in it:
-    the settings, a custodian's passphrase, keys in hardware. What was acknowledged before the command was called is in it.
+    It contains ledger, index, credentials, audit log, API keys, the custodian with its master key file, and the
+    name of the log. It does not contain the settings, a custodian's passphrase, or keys in hardware. It contains
+    everything that the service acknowledged before the command started.
     """
     if settings.database_url is not None:
         say_how(settings)
@@ -100,7 +101,7 @@ checkpoint_option: Callable[[Any], Any] = click.option(
     "checkpoints",
     multiple=True,
     metavar="FILE|URL",
-    help="The newest known checkpoint of the log: a file, or where a witness or a monitor serves it.",
+    help="Newest known checkpoint of the log: a file, or the URL at which a witness or a monitor serves it.",
 )
 
 
@@ -116,11 +117,13 @@ def verify(
     passphrase_file: Path | None,
     checkpoints: Sequence[str],
 ) -> None:
-    """Open a backup as a restore would: its seal, every file, its databases held against each other, its keys.
+    """Verify a backup as a restore would: its seal, each file, its keys, and that its databases agree.
 
-    Nothing is changed. It is unpacked into a temporary directory (TMPDIR). Give the settings of the installation (--config), and a
-    custodian its passphrase. Without FILE, and with the --database-url of a server into which pg_dump's or pg_basebackup's copy was put,
-    that is looked at; of such a copy itself it is said how to put it there.
+    Nothing is changed. The backup is unpacked into a temporary directory (TMPDIR). Give the settings of the
+    installation (--config), and the custodian's passphrase if it has one.
+
+    Without FILE, and with the --database-url of a server into which a copy by pg_dump or pg_basebackup was
+    restored, that database is verified. If FILE is such a copy, the command prints how to restore it.
     """
     if file is None or is_of_postgresql(file):
         verify_server(settings, file, [(place, _checkpoint(place)) for place in checkpoints])
@@ -139,14 +142,10 @@ def verify(
 @click.argument("file", type=FILE_THERE)
 @key_options
 @checkpoint_option
-@click.option(
-    "--policy",
-    type=FILE_THERE,
-    help="A tlog-policy file: its witnesses are asked for the newest checkpoint that they have cosigned.",
-)
-@click.option("--new-origin", metavar="NAME", help="Go on as another log, of this name, from where the backup ends.")
-@click.option("--nothing-newer", is_flag=True, help="No checkpoint newer than the backup was ever given out.")
-@click.option("--as-is", is_flag=True, help="Keep the bytes of the backup, for the earlier version that wrote them.")
+@click.option("--policy", type=FILE_THERE, help="tlog-policy file, whose witnesses report their newest checkpoint.")
+@click.option("--new-origin", metavar="NAME", help="Name under which the log continues from the end of the backup.")
+@click.option("--nothing-newer", is_flag=True, help="Confirm that no checkpoint newer than the backup was published.")
+@click.option("--as-is", is_flag=True, help="Keep the databases as they are, for the version that wrote them.")
 @of_installation
 def restore(
     settings: Settings,
@@ -159,12 +158,16 @@ def restore(
     nothing_newer: bool,
     as_is: bool,
 ) -> None:
-    """Put a backup into the data directory, which must be empty or absent: whole, or not at all.
+    """Restore a backup completely, or not at all, into a data directory that is empty or missing.
 
-    A restored log is older than it was. Where a checkpoint of it is newer than the backup, the service does not start until the log reaches
-    as far, or continues under another name: signing on would show two histories under one. Losses are reported. With --policy the witnesses
-    say how far it was, each at its URL there; so many must answer that the others alone cannot have cosigned anything newer. The databases
-    get the tables of this version. With --as-is they do not, and the version that wrote them starts over them.
+    A restored log ends earlier than the log at the time of the loss. If a newer checkpoint is known, the service
+    starts only after the log has reached it or continues under another name. Otherwise one name would have two
+    histories. Lost entries are reported.
+
+    With --policy the witnesses report their newest checkpoints. Enough of them must answer that the others cannot
+    have cosigned a newer one.
+
+    The databases are upgraded to this version, unless --as-is is given.
     """
     if as_is and new_origin:
         misused("--new-origin changes the log, and --as-is changes nothing", "give one of the two")

@@ -19,15 +19,15 @@ from identity_core.settings.fields import example, is_table, public_fields
 
 @click.group(name="config", cls=OpenGroup)
 def command() -> None:
-    """Show the settings in force, check them, begin a file."""
+    """Show and check the current settings; write a settings file."""
 
 
 @command.command(name="show")
 @config_option
-@click.option("--origin", is_flag=True, help="Say where each value came from.")
-@click.option("--changed", is_flag=True, help="Leave out what has its default.")
+@click.option("--origin", is_flag=True, help="Show whether a value comes from a file, the environment or the default.")
+@click.option("--changed", is_flag=True, help="Show only settings that differ from their default.")
 def show_command(config: Path | None, origin: bool, changed: bool) -> None:
-    """Show every setting, those of the plugins too. Secrets are masked."""
+    """Show each setting, including those of plugins. Secrets are masked."""
     try:
         rows = show_settings(configured(config))
     except StartError as error:
@@ -51,7 +51,10 @@ def _line(row: ShownSetting, origin: bool) -> str:
 @command.command(name="check")
 @config_option
 def check(config: Path | None) -> None:
-    """Say everything that is wrong with the settings, those of the plugins too. Ends with 2 where anything is. Starts and opens nothing."""
+    """Report every error in the settings, including those of plugins. Nothing is opened or started.
+
+    The exit code is 2 if there is an error.
+    """
     found: list[StartError] = []
     in_tree: list[SettingsError] = []
     try:
@@ -90,7 +93,7 @@ def _problems(body: dict[str, Any]) -> str:
 @command.command(name="init")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), default="identity.toml")
 def init(file: Path) -> None:
-    """Write FILE (identity.toml) with every setting, its meaning and its default, all of them commented out."""
+    """Write FILE (such as identity.toml) with each setting, its meaning and its default, commented out."""
     text = sample(installed_plugins(Settings()).settings_tables())
     try:
         with file.open("x", encoding="utf-8") as opened:

@@ -40,11 +40,11 @@ REDIS_SECONDS = 3.0
     "--held",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Look at the file of a holder instead, which `identity credential request` made.",
+    help="Examine this file of a holder, which `identity credential request` created, in place of the installation.",
 )
 @of_installation
 def command(settings: Settings, held: Path | None) -> None:
-    """Look at this installation and say what is wrong. Exit code 1 when something is."""
+    """Examine this installation and report each fault with a remedy. The exit code is 1 if there is a fault."""
     with working("looking at the installation"):
         findings = findings_of(settings, held)
     healthy = all(one["state"] != "fail" for one in findings)
@@ -216,7 +216,7 @@ def _api_keys(settings: Settings) -> Iterator[Diagnosis]:
         remedy = "put the right key store back; or `identity keys accept` where you put this one there yourself"
         yield wrong(says, remedy)
     elif found.any:
-        yield ok(f"in {stores}; there are some")
+        yield ok(f"in {stores}; at least one exists")
     else:
         yield warn(f"in {stores}; there is none yet", "nothing: the first start makes one")
 

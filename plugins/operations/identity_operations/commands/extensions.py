@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 from identity_commands.options import installed_plugins
-from identity_commands.terminal import show_table
+from identity_commands.terminal import ids_option, show_table
 
 from identity_codec.values import replace
 from identity_core.cli.options import config_option, configured, of_installation
@@ -40,7 +40,7 @@ TURNED_OFF: Final = "{extension} is off in {file}; restart the service"
 
 @click.group(name="extensions", cls=OpenGroup)
 def command() -> None:
-    """List the installed extensions; turn one on or off; remove its tables."""
+    """List, enable and disable the installed extensions; remove their tables."""
 
 
 def chosen_extensions(settings: Settings) -> ChosenExtensions:
@@ -83,8 +83,9 @@ def installed_extensions(settings: Settings) -> list[InstalledExtension]:
 
 @command.command(name="list")
 @of_installation
+@ids_option
 def list_command(settings: Settings) -> None:
-    """Show the installed extensions, which of them are on, and what says so."""
+    """List the installed extensions, whether each is enabled, and the setting that decides it."""
     text = "{name}: {state} ({because})"
     columns: dict[str, Text] = {"NAME": "{name}", "STATE": "{state}", "BECAUSE": "{because}", "VERSION": "{version}"}
     rows = chosen_extensions(settings).rows()
@@ -95,7 +96,7 @@ def list_command(settings: Settings) -> None:
 @click.argument("name")
 @config_option
 def enable(name: str, config: Path | None) -> None:
-    """Turn the extension NAME on in the settings file. A restart makes it so."""
+    """Enable the extension NAME in the settings file. Restart the service afterwards."""
     show(turn(configured(config), name, enable=True), text="{extension} is on in {file}; restart the service")
 
 
@@ -103,7 +104,7 @@ def enable(name: str, config: Path | None) -> None:
 @click.argument("name")
 @config_option
 def disable(name: str, config: Path | None) -> None:
-    """Turn the extension NAME off in the settings file. A restart makes it so; its tables stay."""
+    """Disable the extension NAME in the settings file. Restart the service afterwards; the tables stay."""
     show(turn(configured(config), name, enable=False), text=TURNED_OFF)
 
 

@@ -23,11 +23,11 @@ from identity_operations.commands.extensions import TURNED_OFF, installed_extens
 
 @click.command(name="remove", cls=Command)
 @click.argument("name")
-@click.option("--purge", is_flag=True, help="Disable it and drop its tables.")
-@click.option("--yes", is_flag=True, help="Do not ask; there is no way back but a backup.")
+@click.option("--purge", is_flag=True, help="Disable the extension and drop its tables.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation. Only a backup can undo this.")
 @of_installation
 def command(settings: Settings, name: str, purge: bool, yes: bool) -> None:
-    """Drop what the extension NAME has stored. Stop the service before. Without --purge, say only what would be dropped."""
+    """Drop the tables of the extension NAME. Stop the service first. Without --purge, only list what would be dropped."""
     refuse_absent(settings, "name the one of the service with --data-dir")
     installed = installed_extensions(settings)
     one = named_extension(name, installed, "NAME")

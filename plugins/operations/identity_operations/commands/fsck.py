@@ -24,16 +24,15 @@ CANNOT_LOOK = 2
 
 
 @click.command(name="fsck", cls=Command)
-@click.option("--deep", is_flag=True, help="Every entry, row, tile and line, and not only the newest.")
-@click.option(
-    "--repair-index", is_flag=True, help="Write anew what follows from the ledger: rows of the index, tiles of the log."
-)
+@click.option("--deep", is_flag=True, help="Verify every entry, row, tile and line, and not only the newest.")
+@click.option("--repair-index", is_flag=True, help="Rebuild rows of the index and tiles of the log from the ledger.")
 @of_installation
 def command(settings: Settings, deep: bool, repair_index: bool) -> None:
-    """Check what is stored: files, chains of ledger and audit log, index, tiles, outbox, orphans, lists. A service may run meanwhile.
+    """Verify the stored data: files, chains of ledger and audit log, index, tiles, outbox, lists. A service may run
+    meanwhile.
 
-    Nothing is changed without --repair-index. Exit code 0: nothing is wrong; 1: something is, each with a remedy; 2: it could not be looked
-    at.
+    Nothing is changed without --repair-index. Exit code 0: no fault; 1: faults, each with a remedy; 2: the data
+    could not be read.
     """
     refuse_absent(settings, "name the installation with --data-dir")
     started = time.monotonic()

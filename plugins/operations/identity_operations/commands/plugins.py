@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 import click
 from identity_commands.options import installed_plugins, with_added_options
-from identity_commands.terminal import show_table, table_lines
+from identity_commands.terminal import ids_option, show_table, table_lines
 from msgspec import structs
 
 from identity_core.cli.options import config_option, configured
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @click.group(name="plugins", cls=OpenGroup)
 def command() -> None:
-    """List and check the installed plugins, and make new ones."""
+    """List and check the installed plugins; create new ones."""
 
 
 _COLUMNS: Final[dict[str, Text]] = {
@@ -41,9 +41,12 @@ Running = Callable[[list[InstalledPlugin]], list[InstalledPlugin]]
 
 @command.command(name="list")
 @config_option
+@ids_option
 @with_added_options("plugins.list")
 def list_command(config: Path | None, running: Running | None = None) -> None:
-    """Show what is installed, what the settings choose, and what failed; with --url, how it does in a running service."""
+    """List the installed plugins, which of them the settings select, and errors. With --url, show their state in a
+    running service.
+    """
     plugins = read_plugins(_listed, config)
     if running is not None:
         plugins = running(plugins)

@@ -65,7 +65,7 @@ async def _check(settings: Settings) -> PluginCheck:
 @click.command(name="check", cls=Command)
 @config_option
 def command(config: Path | None) -> None:
-    """Build what the settings choose, as a start would, and say what is wrong."""
+    """Build the selected plugins as a start would, and report errors."""
     with working("building the plugins"):
         check = read_plugins(check_plugins, config)
     body = {

@@ -142,15 +142,15 @@ def _delegated(holder: TokenCaller, agent: TokenCaller, credential: str) -> dict
 @profile_option
 @click.argument("url", envvar="IDENTITY_URL", required=False, callback=required_url)
 @api_key_option
-@click.option("--timeout", type=Number(min=0.1), default=10.0, show_default=True, help="Seconds for each request.")
-@click.option("--within", type=Number(min=0.1), help="Seconds that all steps together may take.  [default: any]")
+@click.option("--timeout", type=Number(min=0.1), default=10.0, help="Timeout of each request, in seconds.")
+@click.option("--within", type=Number(min=0.1), help="Maximum seconds for all steps.  [default: no limit]")
 def command(url: str, api_key: str | None, timeout: float, within: float | None) -> None:
-    """Create, prove and verify at the service at URL (without it, that of the profile), as two DIDs that are made for it and deactivated
-    at the end.
+    """Create, prove and verify at the service at URL (default: that of the profile), as two DIDs that are deactivated at
+    the end.
 
-    Exit code 0: everything is as it should be. 1: a step is not, the first of them is named. 2: wrong options. Each run leaves four entries
-    on the ledger, and a schema, a credential and a proof, which stay as long as `retention` says. The API key needs the scope to create
-    DIDs. For cron:
+    Exit code 0: all steps succeeded. 1: a step failed; the first is named. 2: invalid options. Each run adds four
+    entries to the ledger, and a schema, a credential and a proof, which stay as long as `retention` defines. The API key
+    needs the scope to create DIDs. For cron:
 
     \b
         */5 * * * * identity probe https://id.example --api-key /etc/identity/probe.key --within 10

@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 PAGE = 500
 _kind_option = click.option(
-    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeatable.  [default: all]"
+    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Kind of records; repeatable.  [default: all]"
 )
 
 
 @click.group(name="records", cls=OpenGroup)
 def command() -> None:
-    """Export and erase what is kept about a DID: credentials, proofs, timeline, verifications.
+    """Export and erase the stored records about a DID: credentials, proofs, timeline, verifications.
 
-    Its document and its log are on the ledger, which holds keys and endpoints only, and stay.
+    The document and the log of the DID are on the ledger and stay. They contain only keys and endpoints.
     """
 
 
 @command.command()
 @click.argument("did")
-@click.option("--output", "-o", type=click.File("wb"), default="-", help="Where to; standard output by default.")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="File to write; - is standard output.")
 @of_installation
 def export(settings: Settings, did: str, output: Any) -> None:
-    """Write every record about DID, as holder, agent, issuer or verifier, as JSON lines with their `kind`.
+    """Write each record about DID as holder, agent, issuer or verifier, as JSON lines with their `kind`.
 
-    Values of credentials and the private halves of keys are sealed and not among them.
+    Values of credentials and private keys are sealed and not exported.
     """
     with _open_records(settings, did) as (runner, erase):
         for kind in erase.records.rules:
@@ -59,12 +59,13 @@ def export(settings: Settings, did: str, output: Any) -> None:
 @command.command()
 @click.argument("did")
 @_kind_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @of_installation
 def erase(settings: Settings, did: str, kinds: tuple[str, ...], yes: bool) -> None:
-    """Erase what is kept about DID as holder. It cannot be undone.
+    """Erase the records about DID as holder. This cannot be undone.
 
-    Of a credential its place in the status list stays, of an anchored proof its salted commitment; the audit log says that you did this.
+    The place of a credential in the status list stays, and the salted commitment of an anchored proof. The audit
+    log records this command.
     """
     if not yes:
         click.confirm(f"Erase {', '.join(kinds) or 'all records'} of {did}?", abort=True, err=True)
@@ -120,10 +121,10 @@ add_command(
     command,
     "forget",
     "eraseRecords",
-    "Erase what a running service keeps about you as holder, signed with --keys. It cannot be undone.",
+    "Erase the records of a running service about you as holder. It is signed with --keys and cannot be undone.",
     _kind_option,
-    did_option("--holder", "holderDid", "Whose, for an API key that may act for it; your own by default."),
-    click.option("--yes", is_flag=True, help="Do not ask."),
+    did_option("--holder", "holderDid", "DID for which an API key acts.  [default: your own]"),
+    click.option("--yes", is_flag=True, help="Skip the confirmation."),
     body=_wanted,
     text=_text,
     whose="the holder",

@@ -35,16 +35,16 @@ SERVICE_SECONDS: Final = 10.0
 
 
 @click.command(name="support-bundle", cls=Command)
-@click.option("--output", "-o", type=FILE, help="Where to.  [default: ./identity-support-TIME.tar.gz]")
-@click.option("--log", type=click.File("rb"), help="The service's log, or - for standard input: its end comes along.")
-@named_service_option("Ask this running service for its state and its metrics, with the API key.")
+@click.option("--output", "-o", type=FILE, help="File to write.  [default: ./identity-support-TIME.tar.gz]")
+@click.option("--log", type=click.File("rb"), help="Service log, of which the end is included; - is standard input.")
+@named_service_option("URL of a running service whose state and metrics are included, with the API key.")
 @api_key_option
 @of_installation
 def command(settings: Settings, output: Path | None, log: Any, url: str | None, api_key: str | None) -> None:
-    """Gather versions, settings, findings of `identity doctor` and names of files in one archive, to send to a person who helps.
+    """Write an archive with versions, settings, findings of `identity doctor` and names of files, for a request for help.
 
-    Secrets, DIDs, addresses, mail addresses and every long token are replaced. No database and no key file comes along. Read the
-    archive before you send it. With a journal:
+    Secrets, DIDs, addresses, mail addresses and long tokens are replaced. The archive contains no database and no key
+    file. Read it before you send it. With a journal:
 
     \b
         journalctl -u identity -o cat | identity support-bundle --log -

@@ -26,19 +26,22 @@ NAME_IT = "name the one of the service with --data-dir"
 
 @click.group(name="upgrade", cls=OpenGroup)
 def command() -> None:
-    """Bring an installation's databases to the installed version.
+    """Migrate the databases of an installation to the installed version.
 
-    Steps only add, so that the version before continues beside them: bring the databases up, then restart one replica after the other.
+    Steps only add, so the previous version continues to work. Migrate the databases first, then restart the
+    replicas one after the other.
     """
 
 
 @command.command(name="check", cls=Command)
-@click.option("--exit-code", is_flag=True, help="Exit with 3 where steps are missing.")
+@click.option("--exit-code", is_flag=True, help="Exit with 3 if migrations are missing.")
 @of_installation
 def check(settings: Settings, exit_code: bool) -> None:
-    """Say which steps of migrations are missing. Nothing is changed.
+    """List the missing migrations. Nothing is changed.
 
-    Exit code 0 whether or not there are any, unless --exit-code is given; 1 where a newer version has written the databases."""
+    The exit code is 0, or with --exit-code 3 if migrations are missing. It is 1 if a newer version has written the
+    databases.
+    """
     refuse_absent(settings, NAME_IT)
     from identity_transparency.read_only import pending_steps
 
@@ -59,11 +62,11 @@ def _pending(body: dict[str, Any]) -> str:
 
 
 @command.command(name="apply", cls=Command)
-@click.option("--backup", type=FILE_THERE, help="A backup of this installation, made by `identity backup create`.")
+@click.option("--backup", type=FILE_THERE, help="File that `identity backup create` wrote of this installation.")
 @key_options
-@click.option("--backup-url", help="A database into which a backup of the PostgreSQL server was put back.")
-@click.option("--within-hours", type=Number(min=0.01), default=24.0, help="How old it may be.  [default: 24]")
-@click.option("--yes", is_flag=True, help="Go on without a backup; there is no way back.")
+@click.option("--backup-url", help="URL of a database into which a backup of the PostgreSQL server was restored.")
+@click.option("--within-hours", type=Number(min=0.01), default=24.0, help="Maximum age of the backup, in hours.")
+@click.option("--yes", is_flag=True, help="Continue without a backup. The upgrade cannot be undone.")
 @of_installation
 def apply(
     settings: Settings,
@@ -74,13 +77,15 @@ def apply(
     within_hours: float,
     yes: bool,
 ) -> None:
-    """Make the missing steps. The service may run meanwhile.
+    """Apply the missing migrations. The service may run meanwhile.
 
-    The backup is opened as `identity backup verify` does, and the steps are made on a copy first. A run that was killed is run again;
-    two are not at work at once.
+    The backup is opened as `identity backup verify` does, and the migrations run on a copy first. Run the command
+    again if it was killed. Two cannot run at once.
 
-    PostgreSQL is backed up by its own tools. Put the backup into a database of its own and name that with --backup-url: it must be of
-    this installation and lack nothing older than --within-hours; the steps are made on it first, and it can be dropped after that."""
+    PostgreSQL is backed up by its own tools. Restore the backup into a separate database and name it with
+    --backup-url. It must be of this installation and lack nothing older than --within-hours. The migrations run on
+    it first; you can drop it afterwards.
+    """
     refuse_absent(settings, NAME_IT)
     if settings.database_url is None and backup_url is not None:
         misused("this installation is on SQLite files", "give --backup FILE, which `identity backup create` has made")

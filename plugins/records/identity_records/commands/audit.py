@@ -36,26 +36,26 @@ PAGE = 1_000
 END_UNCHECKED = "that the end was not cut off and the log not written anew: the keys of the installation tell"
 Lines = Iterator[ChainedLine]
 
-_service = named_service_option("Ask this running service (with --api-key) instead of the local database.")
+_service = named_service_option("URL of a running service to query with --api-key, in place of the local database.")
 
 
 @click.group(name="audit", cls=OpenGroup)
 def command() -> None:
-    """Check and export the audit log."""
+    """Verify and export the audit log."""
 
 
 @command.command()
-@click.option("--file", type=click.File("rb"), help="An export of `identity audit export`; - for standard input.")
-@click.option("--head", type=FILE, help="Compare with this head, and keep the new one.")
+@click.option("--file", type=click.File("rb"), help="File that `identity audit export` wrote; - is standard input.")
+@click.option("--head", type=FILE, help="Head of the last verification: compared, then replaced.")
 @_service
 @api_key_option
 @of_installation
 def verify(settings: Settings, file: Any, head: Path | None, url: str | None, api_key: str | None) -> None:
-    """Follow the chain from the first line that is kept to the last. Ends with 1 when it is broken.
+    """Verify the chain from the first stored line to the last. The exit code is 1 if the chain is broken.
 
-    Lines that went when they were past their time are not missed: the log says behind which line it was cut, with the hash of it.
-    With the data directory the end is checked too, against the head that only the service's keys can make; `unchecked` says what was
-    not checked.
+    Lines that retention removed are not reported: the log records the number and the hash of the last removed line.
+    With the data directory, the end is compared with the head that only the service's keys can make. `unchecked`
+    lists what was not verified.
     """
     known = None if head is None else _remembered(head)
     kept: KeyedHead | None = None
@@ -90,9 +90,9 @@ def verify(settings: Settings, file: Any, head: Path | None, url: str | None, ap
 @command.command()
 @of_installation
 def rekey(settings: Settings) -> None:
-    """Take the log as it is from now on, after `verify` found its head wrong and you know why.
+    """Accept the present log after `verify` reported an invalid head and you know the cause.
 
-    What stands in it now stays, and is from then on told as not checked.
+    The lines that it contains now stay. Later verifications report them as not verified.
     """
     with _open_log(settings) as (runner, (log, is_keyed)):
         if not is_keyed:
@@ -103,13 +103,15 @@ def rekey(settings: Settings) -> None:
 
 
 @command.command()
-@click.option("--after", type=Whole(min=0), default=0, help="Only the lines behind this number.")
-@click.option("--output", "-o", type=click.File("wb"), default="-", help="Where to; standard output by default.")
+@click.option("--after", type=Whole(min=0), default=0, help="Export only lines with a greater number.")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="File to write; - is standard output.")
 @_service
 @api_key_option
 @of_installation
 def export(settings: Settings, after: int, output: Any, url: str | None, api_key: str | None) -> None:
-    """Write the lines as JSON lines of `sequence`, `line` (exactly as it was hashed) and `link`; with --json as one array."""
+    """Write the lines as JSON lines with `sequence`, `line` (exactly as it was hashed) and `link`. With --json they
+    are one array.
+    """
     where, remedy = url or str(settings.data_dir), "check that the URL is that of the service"
     with _read(settings, url, api_key, after) as lines, failing((ChainBroken,), where, remedy):
         items = ({"sequence": one.sequence, "line": one.line.decode(), "link": one.link.hex()} for one in lines)

@@ -11,17 +11,17 @@ from identity_core.cli.plugin_commands import OpenGroup
 
 @click.group(name="timeline", cls=OpenGroup)
 def command() -> None:
-    """Show the actions by you, in your name, or about you."""
+    """Show actions by you, in your name, or about you."""
 
 
 add_command(
     command,
     "list",
     "getDashboardTimeline",
-    "Print events, newest first: proofs, delegations, credentials, changes of your DID, refusals among them.",
-    click.option("--kind", help="Only this kind, such as proof or proof.generated."),
-    click.option("--after", metavar="TIME", help="Only what happened from then on (RFC 3339)."),
-    click.option("--before", metavar="TIME", help="Only what happened before."),
+    "List events, newest first: proofs, delegations, credentials, changes of your DID, refusals.",
+    click.option("--kind", help="Show only events of this kind, such as proof or proof.generated."),
+    click.option("--after", metavar="TIME", help="Show only events at or after this RFC 3339 time."),
+    click.option("--before", metavar="TIME", help="Show only events before this RFC 3339 time."),
     *page_options,
     text=page(lambda row: f"{row['at']}  {row['outcome']:<8}  {words_of(row)}  {row['code'] or ''}".rstrip()),
     columns={

@@ -12,15 +12,15 @@ from identity_core.cli.plugin_commands import OpenGroup
 
 @click.group(name="verifications", cls=OpenGroup)
 def command() -> None:
-    """The verifications that you asked for, and those of your own proofs."""
+    """Show the verifications that you requested, and those of your own proofs."""
 
 
 _CHOSEN = (
-    click.option("--from", "from", metavar="TIME", help="Only those from then on (RFC 3339)."),
-    click.option("--to", metavar="TIME", help="Only those before."),
-    click.option("--verified/--refused", "verified", default=None, help="Only those that ended so."),
-    did_option("--holder", "holderDid", "Only of proofs of this holder."),
-    did_option("--issuer", "issuerDid", "Only of proofs over credentials of this issuer."),
+    click.option("--from", "from", metavar="TIME", help="Show only verifications at or after this RFC 3339 time."),
+    click.option("--to", metavar="TIME", help="Show only verifications before this RFC 3339 time."),
+    click.option("--verified/--refused", "verified", default=None, help="Show only verifications with this result."),
+    did_option("--holder", "holderDid", "Show only verifications of proofs by this holder."),
+    did_option("--issuer", "issuerDid", "Show only verifications of proofs with credentials of this issuer."),
 )
 
 
@@ -44,13 +44,14 @@ add_command(
     command,
     "list",
     "listVerificationHistory",
-    "Print verifications, newest first.",
+    "List verifications, newest first.",
     *_CHOSEN,
     *page_options,
     text=page(_row),
     columns={
         "TIME": "{ts}",
         "PROOF": lambda row: row["proofId"] or "-",
+        "QUESTION": lambda row: "{attributeName} {type}".format_map(row["predicate"]) if row["predicate"] else "-",
         "HOLDER": lambda row: row["holderDid"] or "-",
         "VERDICT": "{verdict}",
         "REASONS": _why,
@@ -61,7 +62,7 @@ add_command(
     command,
     "stats",
     "getVerificationStats",
-    "Count verifications, and the reasons of refusals.",
+    "Count the verifications, and the reasons of refusals.",
     *_CHOSEN,
     text=_counts,
     whose="the verifier or the holder",

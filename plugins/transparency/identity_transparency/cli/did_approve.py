@@ -42,18 +42,17 @@ STATE: Final = "approved.json"
 @click.command(name="approve", cls=Command)
 @input_argument
 @click.option(
-    "--folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Where the witness's key and state are kept.",
+    "--folder", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of key and state."
 )
-@click.option("--witness-file", type=FILE_THERE, help="The did-witness.json with the approvals so far.")
+@click.option("--witness-file", type=FILE_THERE, help="File did-witness.json with the earlier approvals.")
 @click.option("--send", is_flag=True, help="Send the approval to the service, which publishes it.")
 @url_option
 def approve(file: Any, folder: Path, witness_file: Path | None, send: bool, url: str) -> None:
-    """Check the did:webvh log in FILE and print its did-witness.json with this witness's approval of the newest version.
+    """Verify the did:webvh log in FILE and print its did-witness.json with this witness's approval of the newest
+    version.
 
-    Publish it before the log, or --send it. The log must name the witness; what it approved before must be in the log.
+    Publish the approval before the log, or use --send. The log must name the witness and contain what the witness
+    approved before.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Of two at once the second sees what the first has approved.
@@ -123,9 +122,11 @@ def _approved(path: Path) -> dict[str, str]:
 @input_argument
 @of_installation
 def publish(settings: Settings, did: str, file: Any) -> None:
-    """Publish the approvals in FILE, a did-witness.json, of the log of a did:webvh that has witnesses. The service may run meanwhile.
+    """Publish the approvals in FILE (did-witness.json) of a did:webvh log with witnesses. The service may run
+    meanwhile.
 
-    They are added to those that are published. The log of the DID is shown at its place as far as enough witnesses have approved it.
+    They are added to the published approvals. The log is served up to the last version that enough witnesses
+    approved.
     """
     from identity_transparency.extension import approvals_to_publish
 
@@ -154,7 +155,7 @@ add_command(
     _log,
     "approvals",
     "getDidApprovals",
-    "Show how far a did:webvh log is published, and which witnesses its newer versions wait for.",
+    "Show the last published version of a did:webvh log, and the witnesses for which newer ones wait.",
     click.argument("did"),
     text=approvals_text,
     anonymous=True,

@@ -38,26 +38,26 @@ _EMPTY = "give what `identity did log get` wrote; where that failed, it has said
 
 @click.command(name="verify", cls=Command)
 @input_argument
-@click.option("--witness-file", type=FILE_THERE, help="The did-witness.json of a did:webvh log that has witnesses.")
-@click.option("--did", help="The DID that the log must be of.")
+@click.option("--witness-file", type=FILE_THERE, help="File did-witness.json of a did:webvh log with witnesses.")
+@click.option("--did", help="DID to which the log must belong.")
 @click.option(
     "--service-history",
     type=FILE_THERE,
-    help="A history that `identity ledger verify --save` wrote: the service's own log in it says which keys are retired.",
+    help="File that `identity ledger verify --save` wrote. The service's own log in it names the retired keys.",
 )
 @click.option(
     "--proof",
     "proofs",
     type=FILE_THERE,
     multiple=True,
-    help="With --service-history: where an entry of the log stands, as `identity ledger prove` wrote it.",
+    help="File that `identity ledger prove` wrote: the place of an entry of the log. It requires --service-history.",
 )
-@click.option("--require-named-keys", is_flag=True, help="Refuse keys that the controller left to the service to make.")
+@click.option("--require-named-keys", is_flag=True, help="Refuse keys that the service generated for the controller.")
 @service_did_option
 @require_service_log_option
-@click.option("--at", metavar="TIME", help="Check a stored log as of this RFC 3339 time instead of now.")
+@click.option("--at", metavar="TIME", help="RFC 3339 time at which the log is verified.  [default: now]")
 @key_option
-@click.option("--policy", type=FILE_THERE, help="With --proof: a tlog-policy whose quorum must have cosigned it.")
+@click.option("--policy", type=FILE_THERE, help="File (tlog-policy) whose quorum must have cosigned the --proof.")
 def verify(
     file: Any,
     witness_file: Path | None,
@@ -71,18 +71,18 @@ def verify(
     key_text: str | None,
     policy: Path | None,
 ) -> None:
-    """Check a log alone, without the service: FILE holds JSON lines, `-` is standard input.
+    """Verify a log without the service: FILE contains JSON lines; - is standard input.
 
-    An entry that is more than five minutes later than now, or than --at, is refused.
+    An entry more than five minutes later than now (or than --at) is refused.
 
-    A log does not show that the key which signed it was stolen and retired. With --service-history, --service-did and
-    --key no entry of a retired key is taken unless a --proof places it, or an entry behind it, before the retirement.
+    A log does not show that its signing key was stolen and retired. With --service-history, --service-did and
+    --key, an entry of a retired key is refused unless a --proof places it before the retirement.
 
-    Changes whose evidence is not bound to them are counted (unboundChanges): one signature of the controller for any use lets the
-    holder of the log key record them. `identity did update --strict-evidence` ends that for a DID.
+    Changes without bound evidence are counted (unboundChanges). For such changes one signature of the controller is
+    enough for the holder of the log key to record others. `identity did update --strict-evidence` ends this.
 
-    A key that a rotation or recovery left to the service to make is in no signature of the controller: the holder of the log key can have
-    put another in its place. Such keys are listed, and refused with --require-named-keys.
+    A key that the service generated at a rotation or recovery is in no signature of the controller. The holder of
+    the log key could replace it. Such keys are listed, and refused with --require-named-keys.
     """
     from identity_commands import verify_log
 

@@ -18,17 +18,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 OWN_KEYS: Final = ("checkpoint", "log", "seal", "token")
 _OPTIONS: Final = all_of(
     click.option(
-        "--compromised",
-        is_flag=True,
-        help="Another person may have the old key: it is invalid at once, for every reader.",
+        "--compromised", is_flag=True, help="Invalidate the old key at once, because it may be known to others."
     ),
-    click.option("--key-file", type=FILE_THERE, help="The next log key (multikey), where only its hash is here."),
-    click.option("--next-hash", metavar="HASH", help="The hash of the log key after the next one, kept elsewhere."),
-    click.option("--finish", is_flag=True, help="Bring a rotation of the log key to its end; begin none."),
+    click.option("--key-file", type=FILE_THERE, help="File with the next log key, if only its hash is stored here."),
+    click.option("--next-hash", metavar="HASH", help="Hash of the log key after the next one."),
+    click.option("--finish", is_flag=True, help="Finish a started rotation of the log key, and start none."),
     click.option(
         "--hand-on-per-second",
         type=Number(0.1, 10_000),
-        help="So many DIDs that slept through a generation are moved in a second at most.  [default: 100]",
+        help="Maximum number of DIDs per second that are moved over a skipped generation.  [default: 100]",
     ),
 )
 

@@ -61,7 +61,7 @@ _file = functools.partial(click.option, type=FILE_THERE)
 
 @click.group(name="ledger", cls=OpenGroup)
 def command() -> None:
-    """The transparency log over the ledger: verify, audit, repair, export, witness."""
+    """Verify, audit, repair, export and witness the transparency log over the ledger."""
 
 
 @command.command(name="verify")
@@ -72,34 +72,31 @@ def command() -> None:
 @anchored_option
 @witness_keys_option
 @cosignatures_option
-@_file(
-    "--checkpoint",
-    help="Prove it in this checkpoint, such as one that witnesses cosigned, and not in the newest of the service.",
-)
-@_file("--history", help="A history that --save wrote: nothing is fetched.")
-@_file("--log", "log_file", help="The log of a DID (JSON lines), with --proof: nothing is fetched.")
-@_file("--proof", "proofs", multiple=True, help="A tlog-proof for each line of --log, in its order.")
+@_file("--checkpoint", help="Checkpoint to use, in place of the service's newest.")
+@_file("--history", help="File that --save wrote. Nothing is fetched.")
+@_file("--log", "log_file", help="Log of a DID (JSON lines), offline; it requires --proof.")
+@_file("--proof", "proofs", multiple=True, help="tlog-proof for a line of --log, in that order; repeatable.")
 @service_did_option
 @_file(
     "--service-history",
-    help="A history that --save wrote: the service's own log in it counts too, such as a later one than --history brings. With --policy, "
-    "it leads from keys of checkpoints to those after them.",
+    help="File that --save wrote, with a later log of the service than --history. With --policy it links successive checkpoint keys.",
 )
-@click.option("--save", type=FILE, help="Keep the history for a later --history.")
+@click.option("--save", type=FILE, help="File to which the history is written, for a later --history.")
 @require_service_log_option
 @policy_option
 @click.option(
     "--cosigned-within",
     "within",
     type=Number(0),
-    help="With --policy: seconds between the entry's time and that of the witnesses.",
+    help="Maximum number of seconds between the entry's time and that of the witnesses. It requires --policy.",
 )
 def verify(subject: str | None, key_text: str | None, policy: Path | None, within: float | None, **given: Any) -> None:
-    """Prove the history of DID: every entry's signatures, and that each stands in the log that its key signed.
+    """Verify the history of DID: the signatures of each entry, and that the signed log contains it.
 
-    Give a DID and --url, or --history FILE, or --log FILE with a --proof FILE for each of its lines. Or give --policy and the FILE that
-    `identity ledger prove` wrote: that one entry stands in a log, as its witnesses saw it; nothing is fetched. What no such proof can show
-    is that nothing newer exists.
+    Give a DID and --url, or --history FILE, or --log FILE with a --proof FILE for each line.
+
+    Or give --policy and a FILE that `identity ledger prove` wrote. It shows that the log contained the entry when
+    its witnesses cosigned it; nothing is fetched. No such proof shows that no newer entry exists.
     """
     if policy is not None:
         service = kept_history(given["service_history"])
@@ -277,7 +274,7 @@ add_command(
     command,
     "key",
     "getLedgerKey",
-    "Show the key that the log's checkpoints are verified with. Compare it with what others were shown.",
+    "Show the verifier key of the log's checkpoints. Compare it with the key that other readers got.",
     text="{verifierKey}",
     anonymous=True,
 )

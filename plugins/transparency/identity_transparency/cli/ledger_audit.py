@@ -63,12 +63,8 @@ SHOWN = 20
 @service_did_option
 @service_history_option
 @require_service_log_option
-@click.option("--logs", is_flag=True, help="Check the log of every DID too, each signature of it.")
-@click.option(
-    "--index/--no-index",
-    default=True,
-    help="Compare the document index of this installation with it.  [default: index]",
-)
+@click.option("--logs", is_flag=True, help="Verify each signature of the log of every DID too.")
+@click.option("--index/--no-index", default=True, help="Compare the index of this installation with the ledger.")
 def audit(
     key_text: str | None,
     held: Sequence[Path],
@@ -80,10 +76,12 @@ def audit(
     needs_service_log: bool,
     **where: Any,
 ) -> None:
-    """Check every entry, block, tile and checkpoint of a log: of a service, an exported directory, or this installation.
+    """Verify each entry, block, tile and checkpoint of a log: of a service, an exported directory, or this
+    installation.
 
-    Of this installation the document index is compared too, every row with what the ledger gives. Exit code 1 when something is
-    wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what shows a log that was cut or written anew.
+    For this installation, each row of the document index is compared with the ledger too. The exit code is 1 if
+    there is a fault; each has a kind and a place. Only a stored checkpoint (--held) shows a log that was cut or
+    rewritten.
     """
     started, later = time.monotonic(), kept_history(service_history)
     with open_source(**where) as source:
@@ -252,9 +250,9 @@ def _report(place: str, body: dict[str, Any], findings: Sequence[LogFault]) -> s
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False))
 @source_options
 def export(target: Path, **where: Any) -> None:
-    """Write a log to the directory TARGET in the layout of C2SP tlog-tiles; `audit --dir` reads it.
+    """Write a log to the directory TARGET in the layout of C2SP tlog-tiles, the input of `audit --dir`.
 
-    What is there is kept, so that a second export fetches only what is new. The checkpoint is written last.
+    Existing files stay, so a second export fetches only new ones. The checkpoint is written last.
     """
     with open_source(**where) as source:
         note = source.note()

@@ -69,8 +69,8 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
 @click.command(name="checkpoint", cls=Command)
 @source_options
 @key_option
-@click.option("--witness", "witnesses", multiple=True, help="URL of a witness that shall cosign it.")
-@click.option("--save", type=FILE, help="Keep it, for a later --held.")
+@click.option("--witness", "witnesses", multiple=True, help="URL of a witness that must cosign; repeatable.")
+@click.option("--save", type=FILE, help="File to write, for a later --held.")
 @service_did_option
 @service_history_option
 @require_service_log_option
@@ -83,7 +83,7 @@ def checkpoint(
     needs_service_log: bool,
     **where: Any,
 ) -> None:
-    """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
+    """Fetch and verify the signed checkpoint; optionally have it cosigned and store it."""
     with open_source(**where) as source:
         note = source.note()
         log = trusted_log(source, note, key_text, service_did, kept_history(service_history))

@@ -36,12 +36,13 @@ _TRANSACTION: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 @click.command(name="prove", cls=Command)
 @click.argument("subject", metavar="DID|TRANSACTION")
 @url_option
-@click.option("--version-id", type=Whole(1), help="The version of the DID; the newest by default.")
+@click.option("--version-id", type=Whole(1), help="Number of the version of the DID.  [default: the newest]")
 @policy_option
 def prove(subject: str, url: str, version_id: int | None, policy: Path | None) -> None:
-    """Print the proof that an entry is in the log, to be kept: > x.tlog-proof. `identity ledger verify --policy` checks it offline.
+    """Print the proof that an entry is in the log. `identity ledger verify --policy` verifies it offline.
 
-    The checkpoint in it is the one that the service serves: with witnesses, the last that they have cosigned.
+    Write the output to a file such as x.tlog-proof. It contains the served checkpoint: with witnesses, the last
+    that they cosigned.
     """
     known = None if policy is None else read_policy(policy)
     with session(url) as http, failing((Malformed, Refuted), url, "do not trust this log until you know why"):

@@ -75,13 +75,14 @@ async def _differences(audit: IndexAudit) -> AsyncIterator[tuple[str, Sequence[s
 
 @click.command(name="repair", cls=Command)
 @click.argument("dids", nargs=-1, metavar="[DID]...")
-@click.option("--all", "every", is_flag=True, help="Every DID that the service withholds.")
+@click.option("--all", "every", is_flag=True, help="Repair every DID that the service withholds.")
 @of_installation
 def repair(settings: Settings, dids: Sequence[str], every: bool) -> None:
-    """Write the index of DIDs anew from the ledger, where every signature of their logs holds. A service may run meanwhile.
+    """Rebuild the index of DIDs from the ledger where every signature of their logs is valid. A service may run
+    meanwhile.
 
-    The index is never believed: keep a copy of the database first if you want to find out who changed it. Exit code 1 when
-    one of the DIDs could not be repaired.
+    The index is not trusted. Copy the database first if you want to find out who changed it. The exit code is 1 if
+    a DID could not be repaired.
     """
     if every == bool(dids):
         raise click.UsageError("name the DIDs, or say --all")
@@ -126,14 +127,16 @@ def _text(repaired: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any]]) 
 
 @click.command(name="accept-rollback", cls=Command)
 @of_installation
-@click.option("--yes", is_flag=True, help="Accept the loss without being asked.")
-@click.option("--new-origin", metavar="NAME", help="Go on as another log, of this name.")
+@click.option("--yes", is_flag=True, help="Accept the loss without a confirmation.")
+@click.option("--new-origin", metavar="NAME", help="Name under which the log continues.")
 def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> None:
-    """Go on from databases that are older than they were. Stop the service first.
+    """Accept databases that are older than they were. Stop the service first.
 
-    What a backup does not have is lost, and this says how much. DIDs that were changed or deactivated since are again what they were;
-    revoked keys, credentials and delegations are valid again; used tokens can be used again. Anyone who kept a later checkpoint
-    of the log sees a fork, unless it continues under another name (--new-origin); where a restore was told of a later checkpoint, it must.
+    Changes after the backup are lost, and the command reports their number. DIDs have their earlier state. Revoked
+    keys, credentials and delegations are valid again, and used tokens can be used again.
+
+    Readers with a later checkpoint see a fork, unless the log continues under another name (--new-origin). If the
+    restore was given a later checkpoint, another name is required.
     """
     refuse_absent(settings, "name the installation with --data-dir")
     from identity_transparency.guard import accept_rollback as accept

@@ -21,12 +21,13 @@ from identity_transparency.cli.ledger_prove import entry_summary, fetched_proof
 @click.command(name="show", cls=Command)
 @click.argument("subject", metavar="[DID|TRANSACTION]", required=False)
 @url_option
-@click.option("--version-id", type=Whole(1), help="The version of the DID; the newest by default.")
+@click.option("--version-id", type=Whole(1), help="Number of the version of the DID.  [default: the newest]")
 def show_tree(subject: str | None, url: str, version_id: int | None) -> None:
-    """Draw the tree of the log under the service's checkpoint; with a DID or a transaction, the path from its entry to the root.
+    """Draw the tree of the log under the service's checkpoint. With a DID or a transaction, draw the path from its
+    entry to the root.
 
-    Hashes that the service gives are marked `given`; the others are computed here, up to the root of the checkpoint. That the log's key has
-    signed it, and what the entry says, `identity ledger verify` proves.
+    Hashes from the service are marked `given`. The others are computed here, up to the root of the checkpoint.
+    `identity ledger verify` proves the signature of the log's key and the content of the entry.
     """
     if subject is None and version_id is not None:
         raise click.UsageError("--version-id goes with a DID.")

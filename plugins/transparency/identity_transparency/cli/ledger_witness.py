@@ -144,30 +144,31 @@ class ServingGroup(OpenGroup):
 
 @click.group(name="witness", cls=ServingGroup, place="ledger.witness")
 def witness() -> None:
-    """Cosign the checkpoints of logs that only grow."""
+    """Cosign checkpoints of append-only logs."""
 
 
 @witness.command(name="serve", cls=Command)
-@click.option("--log", "logs", multiple=True, help="The verifier key of a log to watch, or a file with it.")
+@click.option("--log", "logs", multiple=True, help="Verifier key of a log to cosign, or its file; repeatable.")
 @click.option(
     "--policy",
     type=FILE_THERE,
-    help="A tlog-policy file whose lines `log` name more. It is read anew for each checkpoint: while it runs, a key that takes the "
-    "place of another is added, and one that was stolen taken out.",
+    help="File (tlog-policy) whose `log` lines name more logs. It is read again for each checkpoint, so keys can be added and removed.",
 )
-@click.option("--name", default="witness.invalid/identity", show_default=True, help="The name under which it cosigns.")
+@click.option("--name", default="witness.invalid/identity", help="Name of the witness in its cosignatures.")
 @click.option(
-    "--folder", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where keys and state are kept."
+    "--folder", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of key and state."
 )
-@click.option("--ml-dsa", is_flag=True, help="Cosign with a key of ML-DSA-44 too.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=Whole(), default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
+@click.option("--ml-dsa", is_flag=True, help="Cosign with an ML-DSA-44 key too.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--port", type=Whole(), default=8099, help="Port to listen on; 0 takes a free one.")
 def serve(
     logs: Sequence[str], policy: Path | None, name: str, folder: Path, ml_dsa: bool, host: str, port: int
 ) -> None:
-    """Cosign the checkpoints of logs that only grow; refuse a fork (422) and a rollback (409), no matter who signed it.
+    """Cosign checkpoints of append-only logs. A fork is refused with 422 and a rollback with 409, even if it is
+    signed.
 
-    POST /add-checkpoint takes submissions; GET /<SHA-256 of the origin>/checkpoint shows the last checkpoint that was cosigned.
+    POST /add-checkpoint accepts submissions. GET /<SHA-256 of the origin>/checkpoint returns the last cosigned
+    checkpoint.
     """
     from identity_core.cli.serve import listen
     from identity_core.settings.server import Server

@@ -38,34 +38,35 @@ key_option = click.option(
     "key_text",
     envvar="IDENTITY_LEDGER_KEY",
     show_envvar=True,
-    help="The log's verifier key, or a file that holds it; see `identity ledger key`.",
+    help="Verifier key of the log (`identity ledger key`), or a file with it.",
 )
-witness_keys_option = click.option("--witness-key", "witness_texts", multiple=True, help="A witness that counts.")
+witness_keys_option = click.option(
+    "--witness-key", "witness_texts", multiple=True, help="Verifier key of an accepted witness; repeatable."
+)
 cosignatures_option = click.option(
-    "--cosignatures", type=Whole(min=0), default=0, help="How many of these witnesses must have cosigned."
+    "--cosignatures", type=Whole(min=0), default=0, help="Number of these witnesses that must have cosigned."
 )
-url_option = named_service_option("A running service.", envvar="IDENTITY_URL", show_envvar=True)
+url_option = named_service_option("URL of a running service.", envvar="IDENTITY_URL", show_envvar=True)
 _kept = functools.partial(click.option, type=FILE_THERE, multiple=True)
-held_option = _kept("--held", help="A checkpoint that you kept from earlier; the log must have grown from it.")
+held_option = _kept("--held", help="File with an earlier checkpoint, from which the log must have grown.")
 anchored_option = _kept(
     "--anchored",
-    help="The same of a checkpoint that is anchored, as `identity anchor checkpoint` gives it; look for its root yourself.",
+    help="File with an anchored checkpoint, as `identity anchor checkpoint` prints it. Look up its root on the ledger yourself.",
 )
 service_did_option = click.option(
     "--service-did",
-    help="The service's own DID, whose log says which keys are retired; asked of the service where it is not given, and then not believed.",
+    help="DID of the service itself, whose log names the retired keys. Without it the service is queried, and its answer is not trusted.",
 )
 service_history_option = click.option(
     "--service-history",
     type=FILE_THERE,
-    help="A history that `identity ledger verify --save` wrote: the service's own log in it leads from a key of checkpoints to those after "
-    "it, and says which keys of logs are retired.",
+    help="File that `identity ledger verify --save` wrote. Its service log links successive checkpoint keys and names retired log keys.",
 )
 folder_option = click.option(
     "--dir",
     "folder",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A directory that `identity ledger export` wrote.",
+    help="Directory that `identity ledger export` wrote.",
 )
 
 
@@ -74,7 +75,7 @@ class Missing(Exception):
 
 
 class UrlSource:
-    """A running service."""
+    """URL of a running service."""
 
     def __init__(self, opened: Client) -> None:
         self._session = opened

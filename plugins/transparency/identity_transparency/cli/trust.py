@@ -30,7 +30,7 @@ require_service_log_option = click.option(
     "--require-service-log",
     "needs_service_log",
     is_flag=True,
-    help="Refuse where the log of the DID in --service-did is missing, which says which keys of logs are retired.",
+    help="Fail if the log of the DID in --service-did is missing.",
 )
 
 

@@ -138,7 +138,7 @@ def test_a_signature_is_on_its_messages_and_its_k():
             blind.verify_blind(SUITE, PUBLIC, header, known, point, signature)
 
 
-def test_what_the_holders_key_signs_names_all_of_the_request():
+def test_holder_signature_covers_the_request():
     commitment = committed()[0]
     texts = {
         blind.holder_message(REQUEST, "did:ids:hana#key", commitment),

@@ -26,7 +26,7 @@ def test_generators_are_distinct_and_do_not_change_as_they_grow(suite):
 
 
 @pytest.mark.parametrize("suite", ["py_ecc"], indirect=True)
-def test_what_is_hashed_has_at_most_65536_octets(suite):
+def test_hashed_input_has_at_most_65536_bytes(suite):
     key = encoding.octets_to_public_key(suite, keys.public_key(keys.generate_secret(bytes(32))))
     nothing = suite.curve.g1_identity()
     init = InitResult(nothing, nothing, nothing, nothing, nothing, 7, bytes(240))

@@ -92,7 +92,7 @@ def scene(suite) -> Scene:
     return _scenes[suite.curve.name]
 
 
-def test_what_is_right_passes(scene):
+def test_valid_signature_is_accepted(scene):
     scene.verify()
     scene.verify_proof()
     assert (len(scene.signature), len(scene.proof)) == (80, 272 + 32 * 4)
@@ -300,7 +300,7 @@ class OnceWrong:
         return turned
 
 
-def test_what_is_checked_while_it_is_made_is_what_sign_makes(scene):
+def test_verification_of_parts_equals_sign(scene):
     checked = interface.sign_checked(scene.suite, PAIR.secret, PAIR.public, HEADER, MESSAGES)
     assert checked == scene.signature
     with pytest.raises(BbsSignatureInvalid, match="not that of the secret"):

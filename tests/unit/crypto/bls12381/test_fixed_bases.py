@@ -153,7 +153,7 @@ def test_affine_sum_adds_constant_number_of_points(
     assert summed == [3 * positions + 1] * 3 + [7] * 3
 
 
-def test_what_two_threads_make_at_once_is_made_once(alone: Curve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_threads_create_one_table(alone: Curve, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums read tables by their addresses: one that another thread's took the place of would be freed under it."""
     from identity_bbs.bls12381 import blst_tables
 

@@ -163,7 +163,7 @@ def test_a_weak_key_is_no_verifier_key(public: bytes) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"), [("", 1), ("a b", 1), ("a+b", 1), ("a\x00b", 1), ("a", 0), ("a", 2), ("a", 5)]
 )
-def test_what_a_verifier_key_may_be_called_and_of_which_kind(name: str, kind: int) -> None:
+def test_verifier_key_names_and_kinds(name: str, kind: int) -> None:
     with pytest.raises(Malformed, match="of a key is"):
         VerifierKey(name, LOG.public, kind)
 
@@ -303,7 +303,7 @@ def test_malformed_leaf_is_refused(change: tuple[bytes, bytes]) -> None:
         LogLeaf.parse(LEAF.encode().replace(*change))
 
 
-def test_what_makes_no_leaf() -> None:
+def test_value_without_leaf_is_refused() -> None:
     for did, entry in (("did:x:a\nversion 3", b""), ("did:x:a", bytes(65_535))):
         with pytest.raises(Malformed):
             LogLeaf(1, "00" * 32, 1, LEAF.recorded_at, did, 1, entry).encode()

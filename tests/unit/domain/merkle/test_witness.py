@@ -58,7 +58,7 @@ def test_a_rollback_is_refused() -> None:
         accept(Submission(100, (), KEY.note(LEAVES[:60])), LOGS, latest)
 
 
-def test_who_signed_counts() -> None:
+def test_signers_are_counted() -> None:
     stranger = LogKey()
     with pytest.raises(NotSigned):
         accept(Submission(0, (), stranger.note(LEAVES[:5])), LOGS, {})

@@ -158,7 +158,7 @@ def test_a_flood_of_guesses_pushes_out_no_key_in_use(monkeypatch):
     assert len(world.known._missing.values()) <= 10
 
 
-def test_what_has_been_good_asks_no_store():
+def test_valid_credential_is_cached():
     world = World(store(CI))
     assert not world.authenticate.has_been_good(TEXT)
     world(TEXT)
@@ -171,7 +171,7 @@ def test_what_has_been_good_asks_no_store():
     assert world.stores[0].asked == 2
 
 
-def test_what_the_stores_no_longer_know_has_not_been_good():
+def test_credential_removed_from_stores_is_invalid():
     world = World(store(CI))
     world(TEXT)
     world.stores[0].by_id.clear()

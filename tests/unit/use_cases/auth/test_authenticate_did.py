@@ -29,7 +29,7 @@ from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import USED, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.create import Created
 from identity_core.wire import GetDidAuthChallengeQuery
-from tests.rooms import PAYER, Rooms, own_key, update_of
+from tests.did_use_cases import PAYER, Rooms, own_key, update_of
 
 BODY = hash_body({"operation": "addKey"})
 TARGET = "/delegations/urn%3Auuid%3A1/revoke?dry=1&why=a%20b"
@@ -494,7 +494,7 @@ def test_keys_that_came_later_do_not_raise_the_cost(tmp_path: Path, verification
     run(tmp_path, scenario)
 
 
-def test_who_is_not_registered_does_not_sign_in(tmp_path: Path) -> None:
+def test_unregistered_did_cannot_sign_in(tmp_path: Path) -> None:
     from identity_did_key.method import DidKey, DidKeySettings
 
     async def scenario(rooms: Rooms) -> None:

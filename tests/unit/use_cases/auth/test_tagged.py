@@ -17,8 +17,8 @@ from identity_core.errors import PluginUnavailable
 from identity_core.store import Store
 from identity_core.use_cases.auth.tagged import UNFINISHED, KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.record import Record
+from tests.did_use_cases import START, MovableClock
 from tests.events import audit_rows, open_store
-from tests.rooms import START, MovableClock
 from tests.unit.use_cases.auth.memory_keys import MemoryKeys
 
 
@@ -77,7 +77,7 @@ def test_every_field_is_under_the_tag(keys: TaggedKeys, edited: ApiKey) -> None:
     asyncio.run(scenario())
 
 
-def test_what_was_replaced_holds_no_more(keys: TaggedKeys) -> None:
+def test_replaced_key_is_invalid(keys: TaggedKeys) -> None:
     async def scenario() -> None:
         await keys.create(key("one"))
         await keys.replace(REVOKED, expected=key("one"))
@@ -127,7 +127,7 @@ def test_a_key_that_is_gone_is_missed(keys: TaggedKeys) -> None:
     asyncio.run(scenario())
 
 
-def test_what_lies_there_is_a_key_when_an_operator_says_so(keys: TaggedKeys, store: Store) -> None:
+def test_stored_key_needs_an_operators_acceptance(keys: TaggedKeys, store: Store) -> None:
     async def scenario() -> None:
         await keys.create(key("gone"))
         keys.store.by_id.clear()  # type: ignore[attr-defined]

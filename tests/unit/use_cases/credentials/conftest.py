@@ -57,7 +57,7 @@ from identity_core.wire import (
     IssueCredentialRequest,
 )
 from tests.credentials import ATTRIBUTES, VALUES, sign_messages
-from tests.rooms import START, OneKey, Rooms
+from tests.did_use_cases import START, OneKey, Rooms
 
 BASE = "https://id.example/api/v1"
 SCHEMA = "urn:example:person:1"

@@ -58,7 +58,7 @@ def schema_of(office: Office) -> Schema:
 # Issuing and importing
 
 
-def test_what_is_issued_is_signed_sealed_and_stored(office: Office) -> None:
+def test_issued_credential_is_signed_sealed_and_stored(office: Office) -> None:
     shown = run(office.issued(valid_until=office.rooms.clock.now() + timedelta(days=30, microseconds=5)))
     credential = shown.credential
     assert credential.verification_method == office.key_id
@@ -84,7 +84,9 @@ def test_what_is_issued_is_signed_sealed_and_stored(office: Office) -> None:
         ({"holder": "absent"}, DidNotFound),
     ],
 )
-def test_what_is_not_issued(office: Office, changed: dict[str, Any], refusal: type[IdentityError]) -> None:
+def test_invalid_credential_is_not_issued(
+    office: Office, changed: dict[str, Any], refusal: type[IdentityError]
+) -> None:
     now = office.rooms.clock.now()
     if changed.get("valid_until") == "past":
         changed = {"valid_until": now, "valid_from": now - timedelta(days=2)}
@@ -143,7 +145,7 @@ def test_a_signature_from_elsewhere_is_imported(office: Office) -> None:
     assert run(office.vault.witness(shown.credential)) == shown.witness
 
 
-def test_what_is_not_imported(office: Office) -> None:
+def test_invalid_credential_is_not_imported(office: Office) -> None:
     secret = office.rooms.custodian.imported[office.key_id][1]
     ivo = held_key(office.key_id, secret)
     schema = schema_of(office)

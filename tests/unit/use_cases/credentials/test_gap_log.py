@@ -27,7 +27,7 @@ from identity_codec.values import replace
 from identity_core.errors import LedgerUnavailable, StatusListNotFound
 from identity_core.use_cases.transparency import LogPlaces
 from identity_tlog.policy import WitnessPolicy
-from tests.rooms import Rooms
+from tests.did_use_cases import Rooms
 from tests.transparency import LoggedLedger, LogKey
 
 LIST = GapList("A" * 22, "did:example:ivo", "did:example:ivo#status", 86_400)
@@ -168,7 +168,7 @@ def test_records_are_forgotten_with_their_epochs(room: Room) -> None:
 
 
 @pytest.mark.parametrize("digest", ["", "AAAA", "A" * 43, "not base64url!"])
-def test_what_is_not_recorded_is_not_found(room: Room, digest: str) -> None:
+def test_unrecorded_gap_is_not_found(room: Room, digest: str) -> None:
     with pytest.raises(StatusListNotFound):
         asyncio.run(room.proof(LIST.id, digest))
 

@@ -88,7 +88,7 @@ def test_a_turn_is_free_again_only_after_a_rest(slow: Slow) -> None:
     asyncio.run(story())
 
 
-def test_whoever_goes_away_leaves_the_turn_to_the_check(slow: Slow) -> None:
+def test_cancelled_caller_leaves_its_lane(slow: Slow) -> None:
     async def story() -> None:
         checks = SignatureChecks(at_once=1, waiting=4)
         gone = ask(checks, slow)

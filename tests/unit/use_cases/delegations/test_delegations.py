@@ -59,9 +59,9 @@ from identity_core.wire import (
     RevokeDelegationRequest,
     RevokeIbctRequest,
 )
+from tests.did_use_cases import START, Rooms, secret_of
 from tests.events import audit_rows
-from tests.kept import is_called_back
-from tests.rooms import START, Rooms, secret_of
+from tests.store_contents import is_called_back
 
 MONTH = timedelta(days=30)
 LONGEST = timedelta(days=90)
@@ -230,7 +230,7 @@ async def deactivate(desk: Desk, name: str) -> None:
         {"actions": tuple(f"zkp.prove.a{number}.*" for number in range(65))},
     ],
 )
-def test_what_contradicts_itself(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_contradictory_delegation_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     @on_desk
     async def story(desk: Desk) -> None:
         await refused(InvalidRequest, desk.create(desk.wish(**change), context(desk.as_("hana"))))
@@ -327,7 +327,7 @@ async def test_forged_wider_parent_is_refused(desk: Desk) -> None:
 
 
 @on_desk
-async def test_who_has_no_part_sees_nothing(desk: Desk) -> None:
+async def test_unrelated_caller_sees_nothing(desk: Desk) -> None:
     root = await desk.root()
     child = (await desk.child(root)).delegation.id
     seen_by = {"hana": {root, child}, "aki": {root, child}, "ben": {child}, "eve": set(), "cleo": set()}
@@ -451,7 +451,7 @@ async def test_the_holder_pauses_and_goes_on(desk: Desk) -> None:
 
 
 @on_desk
-async def test_what_is_over_is_neither_paused_nor_resumed(desk: Desk) -> None:
+async def test_ended_delegation_is_neither_suspended_nor_resumed(desk: Desk) -> None:
     root, hana = await desk.root(), context(desk.as_("hana"))
     child = (await desk.child(root)).delegation.id
     await desk.suspend(root, hana)

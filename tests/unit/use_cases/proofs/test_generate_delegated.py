@@ -45,10 +45,10 @@ from identity_core.errors import (
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.store.credentials import StoredCredentials
 from identity_core.store.invocations import LEASE
+from tests.did_use_cases import ORIGIN, START, rotation_of, secret_of
 from tests.events import audit_rows
-from tests.kept import kept_proofs
 from tests.proving import VALUES, Ledger, Proving, Workers, run
-from tests.rooms import ORIGIN, START, rotation_of, secret_of
+from tests.store_contents import kept_proofs
 
 UNPINNED = "zkp.prove.age.gte"
 
@@ -184,7 +184,7 @@ def test_parallel_requests_of_one_token_share_evaluation(tmp_path: Path) -> None
     run(tmp_path, story)
 
 
-def test_of_parallel_thresholds_with_one_token_one_is_answered(tmp_path: Path) -> None:
+def test_one_of_parallel_thresholds_is_answered(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         token = rooms.token(action=UNPINNED)
         asked = (code_of(rooms.ask(rooms.body(token=token, value=value))) for value in range(10, 34))
@@ -194,7 +194,7 @@ def test_of_parallel_thresholds_with_one_token_one_is_answered(tmp_path: Path) -
     run(tmp_path, story)
 
 
-def test_of_twenty_four_tokens_five_are_used(tmp_path: Path) -> None:
+def test_five_of_24_tokens_are_used(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         rooms.delegation = await rooms.delegate(max_uses=5)
         codes = Counter(await asyncio.gather(*(code_of(rooms.ask()) for _ in range(24))))
@@ -378,7 +378,7 @@ def test_prover_that_fails_leaves_token_to_same_request(tmp_path: Path, failure:
     run(tmp_path, story)
 
 
-def test_what_was_opened_to_answer_is_what_is_proven_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opened_credential_is_used_for_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The box is read and opened once; only who takes a lease over has not seen what is in it."""
 
     async def story(rooms: Proving) -> None:
@@ -468,9 +468,7 @@ async def revoke_credential(rooms: Proving, _: dict[str, Any]) -> object:
     ("revoke", "refusal"),
     [(revoke_delegation, DelegationRevoked), (revoke_token, IbctRevoked), (revoke_credential, CredentialRevoked)],
 )
-def test_what_is_revoked_while_proving_gives_no_proof(
-    tmp_path: Path, revoke: Revoke, refusal: type[IdentityError]
-) -> None:
+def test_revocation_during_proving_gives_no_proof(tmp_path: Path, revoke: Revoke, refusal: type[IdentityError]) -> None:
     async def story(rooms: Proving) -> None:
         token = rooms.token()
 
@@ -586,7 +584,7 @@ def key(*targets: str, scopes: frozenset[str] | None = None) -> ApiKey:
     return ApiKey("olu", "olu", "0" * 64, scopes, allowed, None, None, START, fingerprint="0f1e2d3c4b5a")
 
 
-def test_who_may_ask(tmp_path: Path) -> None:
+def test_only_permitted_agents_may_request(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         hana, aki = rooms.did(rooms.hana), rooms.did(rooms.aki)
         prove = frozenset({"zkp:prove"})

@@ -100,7 +100,7 @@ async def use_nonce(rooms: Proving, nonce: str) -> None:
 
 async def deactivate(rooms: Proving) -> None:
     did, created = rooms.did(rooms.hana), rooms.hana
-    from tests.rooms import secret_of
+    from tests.did_use_cases import secret_of
 
     authorization = await rooms.signed(did, secret_of(created), "deactivate")
     await rooms.deactivate(
@@ -195,7 +195,7 @@ def test_a_request_with_nothing_wrong_is_proven(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
-def test_of_two_faults_the_earlier_answers(tmp_path: Path) -> None:
+def test_earlier_of_two_faults_is_reported(tmp_path: Path) -> None:
     """Every pair of steps, neighbours or not, and every step alone."""
 
     async def story(rooms: Proving) -> None:

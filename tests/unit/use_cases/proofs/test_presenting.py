@@ -52,8 +52,8 @@ from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest
+from tests.did_use_cases import secret_of, update_of
 from tests.proving import Workers
-from tests.rooms import secret_of, update_of
 from tests.unit.use_cases.credentials.conftest import Office, context
 
 SHOP = "https://shop.example"

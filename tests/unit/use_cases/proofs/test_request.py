@@ -35,7 +35,7 @@ def body(**change: Any) -> dict[str, Any]:
     } | change
 
 
-def asked(value: Any) -> dict[str, Any]:
+def request_body(value: Any) -> dict[str, Any]:
     return body(predicate={"attributeName": "age", "type": "gte", "value": value})
 
 
@@ -50,7 +50,7 @@ def test_a_request_as_it_came() -> None:
 
 
 def test_a_request_does_not_print_what_it_asks() -> None:
-    assert "a secret value" not in repr(begun(asked("a secret value")))
+    assert "a secret value" not in repr(begun(request_body("a secret value")))
     assert "a secret token" not in repr(begun(body(ibct=TOKEN | {"nonce": "a secret token"})))
 
 
@@ -59,7 +59,7 @@ def test_a_request_does_not_print_what_it_asks() -> None:
     [
         body(),
         body(anchor=True, syncWaitMs=5, challenge="é" * 16, domain="https://vera.example"),
-        asked(["JP", 1, True]),
+        request_body(["JP", 1, True]),
     ],
     ids=["least", "whole", "set"],
 )
@@ -70,21 +70,27 @@ def test_the_digest_is_that_of_the_body_as_it_came(sent: dict[str, Any]) -> None
 def test_the_digest_is_that_of_the_value_and_not_of_the_text() -> None:
     first = begun(body())
     assert begun(dict(reversed(body().items()))).digest == first.digest
-    for other in (body(anchor=False), body(syncWaitMs=0), asked("18"), asked(True), body(ibct=TOKEN | {"nonce": "m"})):
+    for other in (
+        body(anchor=False),
+        body(syncWaitMs=0),
+        request_body("18"),
+        request_body(True),
+        body(ibct=TOKEN | {"nonce": "m"}),
+    ):
         assert begun(other).digest != first.digest
 
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, 1e300, None, {}, {"a": 1}, [2.0**53], [None], [[1]], [{"a": 1}], 2**53])
 def test_values_without_one_form(value: Any) -> None:
     with pytest.raises(InvalidRequest):
-        begun(asked(value))
+        begun(request_body(value))
 
 
 @pytest.mark.parametrize(
     "value", [0, -5, 1.0, 1e2, 1.5, 2**53 - 1, True, "", "9007199254740993", [], ["JP", "DE"], [1, 2]]
 )
 def test_values_that_a_schema_may_take(value: Any) -> None:
-    assert begun(asked(value)).request.predicate.value == value
+    assert begun(request_body(value)).request.predicate.value == value
 
 
 def test_a_value_left_out_is_not_null() -> None:

@@ -69,10 +69,10 @@ def test_one_proof_shows_all_of_them(tmp_path: Path) -> None:
             assert verdict.errors == (CheckCode.PREDICATE_MISMATCH,), other
         assert (await rooms.verify(stored, asking(predicate=ADULT))).errors == (CheckCode.PREDICATE_MISMATCH,)
 
-    asyncio.run(told(Verifying(tmp_path), story))
+    asyncio.run(run_story(Verifying(tmp_path), story))
 
 
-async def told(rooms: Verifying, story: Callable[[Verifying], Awaitable[None]]) -> None:
+async def run_story(rooms: Verifying, story: Callable[[Verifying], Awaitable[None]]) -> None:
     try:
         await rooms.begin()
         await story(rooms)
@@ -117,7 +117,7 @@ def test_each_predicate_counts_for_its_attribute(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
-def test_what_the_holder_pinned_is_no_question(tmp_path: Path) -> None:
+def test_pinned_value_is_no_question(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         rooms.delegation = await rooms.delegate(max_thresholds=1)
         pinned = "zkp.prove.age.gte.18 zkp.prove.country.eq"
@@ -168,7 +168,7 @@ def test_the_grants_cover_each(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
-def test_what_no_value_satisfies_is_refused_before_it_is_a_use(tmp_path: Path) -> None:
+def test_unsatisfiable_value_is_refused_before_use(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         for asked in ((ADULT, {**ADULT, "type": "lt"}), (FROM_JAPAN, FROM_FRANCE)):
             assert await answer(rooms, *asked) == "PREDICATE_UNSUPPORTED"

@@ -50,7 +50,7 @@ def test_first_of_round_goes_on_at_once_and_next_in_next_round() -> None:
     asyncio.run(asyncio.wait_for(scenario(), 60))
 
 
-def test_who_has_left_holds_nobody_up() -> None:
+def test_cancelled_waiter_blocks_no_other() -> None:
     async def scenario() -> str:
         turns = FairQueue()
         leaving = asyncio.ensure_future(turns())

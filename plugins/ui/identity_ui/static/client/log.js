@@ -19,10 +19,10 @@ const MOST_KEYS = 10;
 const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$/;
 const PROOF_MEMBERS = "created,cryptosuite,proofPurpose,proofValue,type,verificationMethod";
 /**
- * Checks the text of `getDidLog`: identity, order, integrity, who asked for each change, and that it makes this document of the one before;
+ * Verify the text of `getDidLog`: identity, order, integrity, the signature for each change, and that it leads from one document to the next;
  * or a log of did:webvh 1.0. Throws `LogInvalid`.
  *
- * What `identity did log verify` checks beyond it: that keys of other types than Ed25519 are points of their curves, and the signatures of
+ * `identity did log verify` also checks that keys of other types than Ed25519 are points of their curves, and the signatures of
  * proofs of possession of BBS keys.
  */
 export async function verifyLog(log, expected = {}) {
@@ -56,7 +56,7 @@ function told({ versionId, body, parameters }, line) {
     const said = typeof operation === "string" ? operation : undefined;
     return { line, versionId, versionTime: String(body.versionTime), operation: said, isAsked: authorization !== undefined };
 }
-/** What the first entry says of its method, if it says anything. */
+/** The method that the first entry names, if any. */
 function methodOf(line) {
     try {
         return line.length > MOST_OF_WEBVH ? "" : String(record(record(JSON.parse(line)).parameters).method);
@@ -65,7 +65,7 @@ function methodOf(line) {
         return "";
     }
 }
-/** A DID of did:webvh may move, so whose log it is its last entry says. */
+/** A DID of did:webvh may move, so its last entry names the DID of the log. */
 async function checkWebvh(states, expected) {
     const [last, did] = [states.length - 1, states.at(-1)?.did];
     try {
@@ -78,7 +78,7 @@ async function checkWebvh(states, expected) {
         throw refused(error, last);
     }
 }
-/** What is to be thrown: what is no refusal of the log stays what it is. */
+/** The error to throw: an error that is no refusal of the log is unchanged. */
 function refused(error, index) {
     return error instanceof Unmet ? new LogInvalid(error.message, index + 1, error.requirement) : error;
 }
@@ -114,13 +114,13 @@ async function next(before, line) {
 function readOurs(line) {
     demand(utf8(line).length <= MOST_OCTETS, "the entry is too large");
     const value = JSON.parse(line);
-    // Whatever could be read in two ways, two members of one name or a number that does not fit, is written differently.
+    // Ambiguous text, such as two members of one name or a number out of range, differs from its canonical form.
     demand(canonicalize(value) === line, "the entry is not in canonical form");
     const entry = readEntry(value);
     demand(TIME.test(String(entry.body.versionTime)), "the versionTime has another form");
     return entry;
 }
-/** The one proof that an entry of ours has, with nothing in it that no signature of the entry would have. */
+/** The one proof of an entry of ours, without unknown members. */
 function theProof(proofs, body) {
     const [proof = {}] = proofs;
     const { possession, ...others } = proof;
@@ -129,7 +129,7 @@ function theProof(proofs, body) {
     demand(!("possession" in proof) || Object.keys(record(possession)).length > 0, "the proof has an empty member");
     return proof;
 }
-/** What no controller asked for hands the log on to no key that was not committed to before. */
+/** A change without a controller's signature must not pass the log to a key without an earlier commitment. */
 function checkKeys(before, after, change) {
     const operation = text(change.operation);
     if (before === undefined || !["keyExpired", "logKeyRotated", "logKeyRetired"].includes(operation))
@@ -149,7 +149,7 @@ function checkKeys(before, after, change) {
     const isGone = before.control.retired.has(text(multikey)) && !before.updateKeys.includes(text(multikey));
     demand(isGone, "a key is retired after another has taken the log over from it");
 }
-/** The DID that a first entry says; its hash is the identifier. */
+/** The DID in a first entry; its hash is the identifier. */
 async function born(parameters) {
     const [, prefix] = /^(did:[a-z0-9]+):1\.0$/.exec(String(parameters.method)) ?? [];
     if (prefix === undefined)
@@ -159,7 +159,7 @@ async function born(parameters) {
         throw new Unmet("identifier", "the first entry has no identifier");
     return `${prefix}:${String(parameters.scid)}`;
 }
-/** Which keys may sign (did:webvh 1.0, "Authorized Keys" and "Pre-Rotation Key Hash Generation and Verification"). */
+/** The keys that may sign (did:webvh 1.0, "Authorized Keys" and "Pre-Rotation Key Hash Generation and Verification"). */
 async function keysOf(before, parameters) {
     const rotates = before !== undefined && before.nextKeyHashes.length > 0;
     const says = "updateKeys" in parameters || "nextKeyHashes" in parameters;
@@ -173,7 +173,7 @@ async function keysOf(before, parameters) {
     const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys, MOST_KEYS), "nextKeyHashes" in parameters ? texts(parameters.nextKeyHashes, MOST_KEYS) : []];
     demand(updateKeys.length > 0 && updateKeys.every(isPublicKey), "the entry names no key, or what is none of Ed25519");
     demand(nextKeyHashes.every((hash) => new RegExp(`^${HASH}$`).test(hash)), "nextKeyHashes has what is no hash");
-    // Whoever holds the key of today alone must not be able to hand the log on.
+    // The holder of the present key alone must not be able to pass the log on.
     const goesOn = nextKeyHashes.length > 0 || (before === undefined && !("nextKeyHashes" in parameters));
     demand(goesOn === (before === undefined || !ends), "a log that pre-rotates does so until its end");
     const committed = before?.nextKeyHashes ?? [];

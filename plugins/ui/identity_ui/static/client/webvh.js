@@ -1,8 +1,8 @@
-// Logs of did:webvh 1.0 (https://identity.foundation/didwebvh/v1.0/), read as a resolver reads them; what fetches them is not here.
+// Logs of did:webvh 1.0 (https://identity.foundation/didwebvh/v1.0/), read as a resolver reads them, without fetching.
 import { isPublicKey, utf8 } from "./codec.js";
 import { checkFirstHash, checkNextHash, checkProof, demand, HASH, meeting, multihash, parseStrict, readEntry, record, text, texts, Unmet } from "./entry.js";
 const VERSION = "did:webvh:1.0";
-/** Octets of an entry. */
+/** Maximum number of bytes of an entry. */
 export const MOST_OF_WEBVH = 256 * 1024;
 const DEFAULTS = { updateKeys: [], nextKeyHashes: [], witness: {}, watchers: [], portable: false, deactivated: false, ttl: 3600 };
 const DID = new RegExp(`^did:webvh:(${HASH}):([^:]+)((?::(?:[A-Za-z0-9._-]|%[0-9A-Fa-f]{2})+)*)$`);
@@ -10,7 +10,7 @@ const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 const HOST = new RegExp(`^(?:${LABEL}\\.)+(${LABEL})(?:%3A[1-9][0-9]{1,4})?$`);
 // An address has a number for its last label (WHATWG URL, "ends in a number"), and no domain does.
 const NUMBER = /^(?:0[xX][0-9A-Fa-f]*|[0-9]+)$/;
-/** The state after the entry that a line says. */
+/** The state after the entry of a line. */
 export async function nextWebvh(before, line) {
     const [entry, parameters] = await meeting("form", () => {
         demand(utf8(line).length <= MOST_OF_WEBVH, "the entry is too large");
@@ -58,7 +58,7 @@ function parametersOf(before, said) {
     demand(before === undefined || given.portable !== true || before.portable, "a DID is portable from the start or never");
     return inForce;
 }
-/** Who may sign: the keys before the entry; with pre-rotation its own, to which the entry before has committed. */
+/** The keys that may sign: those before the entry; with pre-rotation its own, to which the previous entry committed. */
 async function signersOf(before, said, own) {
     const committed = before?.nextKeyHashes ?? [];
     const rotates = committed.length > 0;
@@ -85,7 +85,7 @@ function didOf(before, document, scid, portable) {
     demand(toldFrom, "the DID was moved without being portable, or without naming where it came from");
     return did;
 }
-/** The text of a segment of a path. Octets that are no text are read as a character of their own, as the service does. */
+/** The text of a segment of a path. Bytes that are not UTF-8 become a replacement character, as in the service. */
 function unescaped(segment) {
     const octets = Array.from(segment.match(/%..|./g) ?? [], (one) => (one.length === 3 ? parseInt(one.slice(1), 16) : one.charCodeAt(0)));
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(octets));
@@ -104,7 +104,7 @@ function witnessesOf(value) {
     return { threshold, keys };
 }
 /**
- * Which entry, from 0, too few witnesses approved of, by the text of `did-witness.json` ("DID Witnesses"). An approval holds for all entries
+ * The number, from 0, of the first entry with too few approvals, by the text of `did-witness.json` ("DID Witnesses"). An approval holds for all entries
  * before its own, and a list that is replaced must itself approve of the entry that replaces it.
  */
 export async function unapproved(states, witnessFile) {
@@ -137,7 +137,7 @@ export async function unapproved(states, witnessFile) {
     }
     return undefined;
 }
-/** Whose good approval a proof is; a bad one counts for nothing, and spoils nothing. */
+/** The witness of a valid approval; an invalid one is ignored. */
 async function approver(proof, versionId, everybody) {
     try {
         return await checkProof(record(proof), { versionId }, everybody);

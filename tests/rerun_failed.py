@@ -1,7 +1,7 @@
 """Runs pytest with what it is given. Where no more than a few tests fail, those are run once more, by themselves: one that passes then
 depends on its neighbours or on luck, which is a defect of its own, and is named at the end.
 
-    python -m tests.again ARGUMENTS-OF-PYTEST
+    python -m tests.rerun_failed ARGUMENTS-OF-PYTEST
 """
 
 from __future__ import annotations
