@@ -14,6 +14,7 @@ from identity_bound_credentials.domain.presented import sign_as_agent
 
 from identity_bbs.bls12381 import ORDER, InvalidPoint, select
 from identity_bbs.suite import ciphersuite
+from identity_codec.multibase import base64url_encode
 from identity_core.errors import ProofInvalid
 from openapi import clients
 from tests.client.node_application import run_node
@@ -25,7 +26,9 @@ from tests.client.proof_cases import (
     good_proofs,
     hostile_points,
     mutants,
+    opened,
     outside_points,
+    packed,
     python_result,
 )
 from tests.once import once
@@ -113,6 +116,21 @@ def test_agent_must_sign_what_names_its_key(do: Run) -> None:
     assert found == expected_results([signed, signed | {"proof": wrong}])
     with pytest.raises(ProofInvalid):
         sign_as_agent(good_proofs(SEED, 1)[0]["proof"]["proof"], lambda message: bytes(64))
+
+
+def test_pseudonym_that_was_not_asked_for_is_invalid(do: Run) -> None:
+    """Also in the service: its prover is not taken for a faulty one."""
+    plain = next(
+        job
+        for job in good_proofs(SEED, 60)
+        if opened(job).get("pseudonym", "") is None and "pseudonym" not in job["expect"]
+    )
+    value = opened(plain)
+    value["pseudonym"] = base64url_encode(outside_points()[0])
+    changed = plain | {"proof": packed(value)}
+    (found,) = results(do, [changed])
+    assert found["value"]["verdict"] == "invalid"
+    assert [found] == expected_results([changed])
 
 
 def test_bundle_is_small_and_imports_nothing_else(application: Path) -> None:
