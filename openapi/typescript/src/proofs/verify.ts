@@ -272,8 +272,9 @@ function timeCheck(presented: Presented, now: number): Check {
 }
 
 function boundedContext(presented: Presented): Context {
-  const ends = presented.suite === 1 ? undefined : presented.consent?.notAfter;
-  return { ...presented.context, expiresAt: Math.min(presented.context.expiresAt, ends ?? Infinity) };
+  const [{ issuedAt, expiresAt }, ends] = [presented.context, presented.suite === 1 ? undefined : presented.consent?.notAfter];
+  // A consent may end before the proof begins.
+  return { ...presented.context, expiresAt: Math.max(Math.min(expiresAt, ends ?? Infinity), issuedAt + 1) };
 }
 
 /** Return whether the signed headers match the registered schemas; undefined if one is not known. */
