@@ -46,15 +46,9 @@ _ALONE: Final = (
 # Bidirectional embeddings, overrides and isolates: U+2069 ends the isolate of <bdi> in Chromium, and what follows is reordered.
 _DIRECTIONS: Final = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _WEIGHT: Final = re.compile(r"[qQ]=(?:1(?:\.0{0,3})?|0\.(?!0*$)[0-9]{1,3})")
-# What the verify page imports; those below client/ are the TypeScript client's, as openapi.clients compiles them.
-_OF_CLIENT: Final = ("changes", "codec", "entry", "log", "proofs/verify", "webvh", "working")
-MODULES: Final = (
-    "checking.js",
-    "notes.js",
-    "places.js",
-    "proof_check.js",
-    *(f"client/{name}.js" for name in _OF_CLIENT),
-)
+# What the pages that verify import; those below client/ are the TypeScript client's, as openapi.clients compiles them.
+_CLIENT: Final = ("changes", "codec", "entry", "log", "proofs/verify", "webvh", "working")
+MODULES: Final = ("checking.js", "notes.js", "places.js", "proof_check.js", *(f"client/{one}.js" for one in _CLIENT))
 _SCRIPTS: Final = ("htmx.js", "hx-csp.js", "ui.js", "signing.js", "keys.js", "plots.js", "uplot.js", *MODULES)
 STATIC: Final = (
     dict.fromkeys(_SCRIPTS, "text/javascript; charset=utf-8")

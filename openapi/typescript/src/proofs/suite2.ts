@@ -127,7 +127,8 @@ export const presentationMethods = ({ question, epochs }: Presentation): string[
 /** Return the 48 bytes of the holder's pseudonym, which stands in a consent behind the points of the credentials. */
 export function shownPseudonym({ question, consent, pseudonym }: Presentation): Octets | undefined {
   const start = POINT_SIZE * question.credentials.length;
-  const shown = question.pseudonym !== undefined && consent !== undefined ? consent.value.slice(start, start + POINT_SIZE) : pseudonym;
+  const point = consent === undefined ? pseudonym : consent.value.slice(start, start + POINT_SIZE);
+  const shown = question.pseudonym === undefined ? undefined : point;
   return shown?.length === POINT_SIZE ? shown : undefined;
 }
 

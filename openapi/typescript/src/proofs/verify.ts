@@ -10,10 +10,12 @@ import { assertionKey, hasManyKeys } from "./issuer_key.js";
 import { verifyLog } from "../log.js";
 import { predicateJson, predicateText, readPredicates, type Predicate } from "./predicate.js";
 import { plainSignals, readPlainProof, verifyPlainProof, type PlainProof } from "./suite1.js";
-import { areEpochsRecent, presentationMethods, presentationSignals, readPresentation, REQUEST_COVER } from "./suite2.js";
+import { areEpochsRecent, prepare as makeGenerators, presentationMethods, presentationSignals, readPresentation, REQUEST_COVER } from "./suite2.js";
 import { shownPseudonym, verifyPresentation, type Presentation } from "./suite2.js";
 
-export { prepare } from "./suite2.js";
+
+/** Make the generators of proofs with up to `elements` elements, so that the first verification does not wait for them. */
+export const prepare: (elements: number) => void = makeGenerators;
 
 type Schemas = components["schemas"];
 /** What the verifier expects of a proof, in the members of a request of `verifyProof`. */
@@ -272,8 +274,9 @@ function timeCheck(presented: Presented, now: number): Check {
 }
 
 function boundedContext(presented: Presented): Context {
-  const ends = presented.suite === 1 ? undefined : presented.consent?.notAfter;
-  return { ...presented.context, expiresAt: Math.min(presented.context.expiresAt, ends ?? Infinity) };
+  const [{ issuedAt, expiresAt }, ends] = [presented.context, presented.suite === 1 ? undefined : presented.consent?.notAfter];
+  // A consent may end before the proof begins.
+  return { ...presented.context, expiresAt: Math.max(Math.min(expiresAt, ends ?? Infinity), issuedAt + 1) };
 }
 
 /** Return whether the signed headers match the registered schemas; undefined if one is not known. */

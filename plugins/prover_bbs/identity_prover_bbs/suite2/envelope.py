@@ -99,7 +99,7 @@ class PresentationEnvelope(Hidden, Struct, frozen=True):
     def shown_pseudonym(self) -> bytes | None:
         """The point of the pseudonym, which stands in a consent behind those of the credentials; None where none was asked for, or where
         what is there has not the length of one."""
-        found = self.pseudonym
+        found = None if self.question.pseudonym is None else self.pseudonym
         if self.question.pseudonym is not None and self.consent is not None:
             count = len(self.question.credentials)
             found = self.consent[G1_OCTETS * count : G1_OCTETS * (count + 1)]

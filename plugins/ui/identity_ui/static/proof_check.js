@@ -71,7 +71,12 @@ async function checked() {
 const kindOf = ({ verdict, missing }) =>
   verdict !== "unbound" ? verdict : missing.includes("challenge") || missing.includes("domain") ? "replay" : missing.includes("issuerDid") ? "issuer" : "question";
 const answerOf = (ok) => (ok === true ? "yes" : ok === false ? "no" : "none");
-const line = (name, ok) => copy(`[data-line="${name} ${answerOf(ok)}"]`);
+
+function line(name, ok) {
+  const item = copy(`[data-answer=${answerOf(ok)}]`);
+  item.lastElementChild.textContent = parts.querySelector(`[data-line="${name} ${answerOf(ok)}"]`)?.textContent ?? name;
+  return item;
+}
 
 function statementOf(predicates) {
   return predicates.flatMap(({ attributeName, type, value }, place) => {

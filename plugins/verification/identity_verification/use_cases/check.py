@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -67,7 +67,7 @@ def check(
     return VerifiedProof(presented, unchecked)
 
 
-NAME = "issuerKey"
+NAME, _SECOND = "issuerKey", timedelta(seconds=1)
 
 
 class FoundKey(Struct, frozen=True):
@@ -159,8 +159,8 @@ class CheckProof(Struct, frozen=True):
         context = presented.context
         ends = None if isinstance(presented, PresentedProof) else presented.consent_ends
         if ends is not None:
-            # The proof ends with the holder's consent: after that time it is expired, not wrong.
-            context = replace(context, expires_at=min(context.expires_at, ends))
+            # The proof ends with the holder's consent: after that time it is expired, not wrong. A consent may end before the proof begins.
+            context = replace(context, expires_at=max(min(context.expires_at, ends), context.issued_at + _SECOND))
         checks = [right("form"), *question.checks(presented, now), check_time(context, now)]
         unchecked = (*question.unchecked, *question.unchecked_of(presented))
         match await self._is_registered(presented):
