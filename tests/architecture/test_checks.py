@@ -18,6 +18,7 @@ JWT_READERS = {
     "plugins/oauth/identity_oauth/domain/tokens.py": "access tokens (RFC 9068)",
     "plugins/wallets/identity_wallets/domain/possession.py": "key proofs of wallets (OpenID4VCI 1.0)",
     "plugins/securing_sd_jwt/identity_securing_sd_jwt/presented.py": "SD-JWTs and their key bindings (RFC 9901)",
+    "plugins/records/identity_records/linked_domains.py": "domain linkage credentials (Well Known DID Configuration v1)",
 }
 # They open a token for one of the readers above.
 OPENERS = {
@@ -31,6 +32,7 @@ PROOF_READERS = {
     "identity_core/domain/delegations/delegation.py": "proofs of holders under a delegation",
     "packages/identity_client/identity_client/data_integrity.py": "entries of logs, approvals of witnesses, status lists",
     "plugins/securing_bbs2023/identity_securing_bbs2023/credentials.py": "credentials of bbs-2023",
+    "plugins/records/identity_records/linked_domains.py": "domain linkage credentials (Well Known DID Configuration v1)",
 }
 # It chooses a reader by the suite.
 OTHER_PROOFS = {"plugins/vcalm/identity_vcalm/verify.py"}

@@ -52,7 +52,7 @@ def jwt(vc: dict[str, Any], **claims: Any) -> str:
     return f"{text}.{multibase.base64url_encode(ed25519.sign(SEED, text.encode()))}"
 
 
-def signed(credential: dict[str, Any], **options: Any) -> dict[str, Any]:
+def sign_credential(credential: dict[str, Any], **options: Any) -> dict[str, Any]:
     unsigned = {"issuer": DID, "validUntil": printed(NOW + timedelta(days=1))} | credential
     config = {
         "type": "DataIntegrityProof",
@@ -64,7 +64,7 @@ def signed(credential: dict[str, Any], **options: Any) -> dict[str, Any]:
     return unsigned | {"proof": config | {"proofValue": value}}
 
 
-@pytest.mark.parametrize("credential", [jwt(subject()), signed(subject())], ids=["jwt", "data integrity"])
+@pytest.mark.parametrize("credential", [jwt(subject()), sign_credential(subject())], ids=["jwt", "data integrity"])
 def test_credential_links_website_and_did(credential: Any) -> None:
     assert is_linked({"linked_dids": ["no.jwt", 7, credential]}, SHOP, document(), NOW)
 
@@ -79,13 +79,13 @@ LESS: dict[str, Callable[[], Any]] = {
     "JWT without an end": lambda: jwt(subject(), exp=None),
     "JWT with a changed signature": lambda: jwt(subject())[:-8] + "AAAAAAAA",
     "JWT that is too long": lambda: jwt(subject(), more="x" * 20_000),
-    "credential about another origin": lambda: signed(subject(origin="http://shop.example")),
-    "credential about another DID": lambda: signed(subject(did=OTHER)),
-    "credential by another issuer": lambda: signed(subject() | {"issuer": OTHER}),
-    "credential that has expired": lambda: signed(subject() | {"validUntil": printed(NOW)}),
-    "credential for another purpose": lambda: signed(subject(), proofPurpose="authentication"),
-    "credential of another suite": lambda: signed(subject(), cryptosuite="eddsa-rdfc-2022"),
-    "changed credential": lambda: signed(subject()) | {"name": "more"},
+    "credential about another origin": lambda: sign_credential(subject(origin="http://shop.example")),
+    "credential about another DID": lambda: sign_credential(subject(did=OTHER)),
+    "credential by another issuer": lambda: sign_credential(subject() | {"issuer": OTHER}),
+    "credential that has expired": lambda: sign_credential(subject() | {"validUntil": printed(NOW)}),
+    "credential for another purpose": lambda: sign_credential(subject(), proofPurpose="authentication"),
+    "credential of another suite": lambda: sign_credential(subject(), cryptosuite="eddsa-rdfc-2022"),
+    "changed credential": lambda: sign_credential(subject()) | {"name": "more"},
     "credential without a proof": lambda: subject() | {"issuer": DID},
     "null": lambda: None,
     "nested lists": lambda: [[[]]],
@@ -101,7 +101,7 @@ def test_credential_that_states_less_links_nothing(name: str) -> None:
     "known", [document("authentication"), document(revoked=printed(NOW)), document(controller=OTHER)]
 )
 def test_key_that_may_not_assert_links_nothing(known: dict[str, Any]) -> None:
-    assert not is_linked({"linked_dids": [jwt(subject()), signed(subject())]}, SHOP, known, NOW)
+    assert not is_linked({"linked_dids": [jwt(subject()), sign_credential(subject())]}, SHOP, known, NOW)
 
 
 @pytest.mark.parametrize("configuration", [{}, {"linked_dids": None}, {"linked_dids": {"0": jwt(subject())}}])

@@ -31,7 +31,7 @@ _CLAIM_SERVICE: Final = "ProfileName"
 _NAME: Final = "urn:identity-service:name:"
 
 FetchConfiguration = Callable[[Did, Location], Awaitable[Mapping[str, JsonValue] | None]]
-"""Returns the ``did-configuration.json`` of a place on the web, or None."""
+"""Returns the DID configuration at a place on the web, or None."""
 
 
 class CheckedWebsite(Struct, frozen=True):
