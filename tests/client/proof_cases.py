@@ -191,7 +191,7 @@ def with_text(job: Job, text: str) -> Job:
     return job | {"proof": text if isinstance(proof, str) else {"proof": text}}
 
 
-def opened(job: Job) -> Any:
+def open_case(job: Job) -> Any:
     return json.loads(_unb64(text_of(job)))
 
 
@@ -225,7 +225,7 @@ def _places(value: Any) -> list[tuple[Any, Any, int]]:
 
 
 def _bit(random: Random, job: Job, other: Job) -> Job:
-    value = opened(job)
+    value = open_case(job)
     within, key, _ = random.choice(_places(value))
     data = bytearray(_unb64(within[key]))
     data[random.randrange(len(data))] ^= 1 << random.randrange(8)
@@ -234,7 +234,7 @@ def _bit(random: Random, job: Job, other: Job) -> Job:
 
 
 def _scalar(random: Random, job: Job, other: Job) -> Job:
-    value = opened(job)
+    value = open_case(job)
     within, key, _ = random.choice(_places(value))
     data = _unb64(within[key])
     at = len(data) - 32 * random.randint(1, max(1, len(data) // 64))
@@ -245,7 +245,7 @@ def _scalar(random: Random, job: Job, other: Job) -> Job:
 
 
 def _point(random: Random, job: Job, other: Job) -> Job:
-    value = opened(job)
+    value = open_case(job)
     within, key, points = random.choice(_places(value))
     data = _unb64(within[key])
     at = 48 * random.randrange(max(1, points // 48))
@@ -258,7 +258,7 @@ def _point(random: Random, job: Job, other: Job) -> Job:
 
 
 def _length(random: Random, job: Job, other: Job) -> Job:
-    value = opened(job)
+    value = open_case(job)
     within, key, _ = random.choice(_places(value))
     data, size = _unb64(within[key]), random.choice((1, 32, 48, 96))
     within[key] = _b64(random.choice((data[:-size], data + data[:size], b"", data * 20)))
@@ -266,21 +266,21 @@ def _length(random: Random, job: Job, other: Job) -> Job:
 
 
 def _splice(random: Random, job: Job, other: Job) -> Job:
-    value, theirs = opened(job), opened(other)
+    value, theirs = open_case(job), open_case(other)
     name = random.choice(sorted(value))
     value[name] = theirs.get(name)
     return with_text(job, packed(value))
 
 
 def _member(random: Random, job: Job, other: Job) -> Job:
-    value = opened(job)
+    value = open_case(job)
     _change(random, value)
     return with_text(job, packed(value))
 
 
 def _header(random: Random, job: Job, other: Job) -> Job:
     """Change the JSON of a signed header."""
-    value = opened(job)
+    value = open_case(job)
     parts = [value] if "header" in value else [*value["parts"], *value["status"]]
     part = random.choice(parts)
     tag, _, text = _unb64(part["header"]).partition(b":")
@@ -357,7 +357,7 @@ def _spelling(random: Random, job: Job, other: Job) -> Job:
 
 def _time(random: Random, job: Job, other: Job) -> Job:
     """Look at a proof at the seconds around each time that is compared."""
-    value = opened(job)
+    value = open_case(job)
     context = value["context"]
     midnight = job["now"] // 86_400 * 86_400
     times = [context["issuedAt"] - 60, context["issuedAt"], context["expiresAt"], midnight, midnight - 300]
@@ -374,7 +374,7 @@ def _around(random: Random, job: Job, other: Job) -> Job:
     """Change the members around the text, or put the proof into an answer."""
     proof = job["proof"]
     if isinstance(proof, str):
-        context = opened(job)["context"]
+        context = open_case(job)["context"]
         right = {"proof": proof, "proofId": context["proofId"]}
         return job | {"proof": random.choice((right, {"proof": right, "anchor": None}, right | {"proofId": "another"}))}
     changed = copy.deepcopy(proof)
