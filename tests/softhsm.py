@@ -44,10 +44,11 @@ class SoftHsm:
         if module is None or program is None:
             raise FileNotFoundError("SoftHSM is not installed (Debian: apt-get install softhsm2)")
         softhsm = cls(folder, module, program)
-        (folder / "tokens").mkdir()
         (folder / "away").mkdir()
-        text = f"directories.tokendir = {folder}/tokens\nobjectstore.backend = file\nlog.level = ERROR\n"
-        softhsm.configuration.write_text(text)
+        for place, configuration in (("tokens", softhsm.configuration), ("new", folder / "new.conf")):
+            (folder / place).mkdir()
+            text = f"directories.tokendir = {folder}/{place}\nobjectstore.backend = file\nlog.level = ERROR\n"
+            configuration.write_text(text)
         return softhsm
 
     @property
@@ -55,17 +56,17 @@ class SoftHsm:
         return self.folder / "softhsm2.conf"
 
     def new_token(self, label: str | None = None) -> str:
-        """Return the label of a new token; its PIN is ``PIN``."""
+        """Return the label of a new token; its PIN is ``PIN``. It is made in an empty folder: the program reads every token of its own."""
         label = label or f"token-{next(self.numbers)}"
-        before = {*(self.folder / "tokens").iterdir()}
         subprocess.run(
             [self.program, "--init-token", "--free", "--label", label, "--so-pin", "so-pin-1", "--pin", PIN],
-            env={**os.environ, "SOFTHSM2_CONF": str(self.configuration)},
+            env={**os.environ, "SOFTHSM2_CONF": str(self.folder / "new.conf")},
             check=True,
             capture_output=True,
             timeout=60,
         )
-        (self.places[label],) = {*(self.folder / "tokens").iterdir()} - before
+        (made,) = (self.folder / "new").iterdir()
+        self.places[label] = made.rename(self.folder / "tokens" / made.name)
         return label
 
     def take_out(self, label: str) -> None:

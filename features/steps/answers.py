@@ -9,7 +9,6 @@ from typing import Any
 import httpx
 from pytest_bdd import parsers, then
 
-from features.document import operation
 from features.world import World
 
 
@@ -60,11 +59,6 @@ def only_member(world: World, name: str) -> None:
 @then("the refusal's body has nothing but the error")
 def only_error(world: World) -> None:
     assert set(body_of(world.answer)) == {"error"}
-
-
-@then(parsers.parse("the path allows the methods of {operation_id}"))
-def allows(world: World, operation_id: str) -> None:
-    assert operation(operation_id).method in world.answer.headers["allow"].split(", ")
 
 
 @then("the pages do not overlap")

@@ -77,12 +77,10 @@ def revokes_text(world: World) -> None:
     world.send(draft)
 
 
-@when("it is sent under the signature of an unregistered DID")
 def signed_by_an_unregistered_did(world: World) -> None:
     send_signed_by(world, ABSENT)
 
 
-@when("it is sent under the signature of a DID that is deactivated")
 def signed_by_the_dead(world: World) -> None:
     person = world.new_person("Late")
     body = {"confirm": True, "reason": "over"}
@@ -91,7 +89,6 @@ def signed_by_the_dead(world: World) -> None:
     send_signed_by(world, person.did)
 
 
-@when("it is sent under the signature of a DID whose index was changed")
 def signed_by_the_changed(world: World) -> None:
     did = world.new_person("Late").did
     world.server.fault.write_text(world.notes["fault"])

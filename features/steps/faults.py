@@ -9,17 +9,14 @@ from pytest_bdd import given, when
 from features.world import PATIENCE_SECONDS, World
 
 
-@given("a service whose core breaks")
 def core(world: World) -> None:
     world.kind, world.notes["fault"] = "faulty", "core:raise"
 
 
-@given("a service whose ledger raises")
 def ledger(world: World) -> None:
     world.kind, world.notes["fault"] = "faulty", "ledger:raise"
 
 
-@given("a service whose plugins raise")
 def raising(world: World) -> None:
     world.kind, world.notes["fault"] = "faulty", "keys:raise method:raise securing:raise"
 
@@ -54,7 +51,6 @@ def prover_slow(world: World) -> None:
     world.kind, world.notes["fault"] = "slow", "prover:hang"
 
 
-@given("a service whose ledger was rolled back")
 def rolled_back(world: World) -> None:
     world.kind, world.notes["fault"] = "rolled back", "ledger:rolled-back"
     # A ledger without an entry cannot be older, and neither can one of which the tree has none yet.
@@ -62,7 +58,6 @@ def rolled_back(world: World) -> None:
     world.call("getLedgerCheckpoint")
 
 
-@when("the service has noticed and it is sent")
 def noticed(world: World) -> None:
     world.server.fault.write_text(world.notes["fault"])
     try:
@@ -81,7 +76,6 @@ def _await_ready(world: World, status: int) -> None:
         time.sleep(0.02)
 
 
-@given("a service that takes one request at a time")
 def busy(world: World) -> None:
     world.kind = "busy"
     world.notes["other"] = world.draft("createDid")
@@ -100,7 +94,6 @@ def struck(world: World) -> None:
         world.server.fault.unlink()
 
 
-@when("it is sent while another is being answered")
 def crowded(world: World) -> None:
     world.server.fault.write_text("ledger:hang")
     world.in_background(world.notes["other"])

@@ -13,7 +13,6 @@ from identity_client import Signer
 REFUSED_METHODS = {"GET": "PUT", "POST": "PUT", "PATCH": "PUT", "DELETE": "POST", "PUT": "POST"}
 
 
-@given("a service that gives an address one request")
 def strict(world: World) -> None:
     world.kind = "strict"
 
@@ -28,14 +27,12 @@ def sent(world: World) -> None:
     world.send(world.notes["draft"])
 
 
-@when("it is sent with a parameter that the document does not have")
 def surplus(world: World) -> None:
     draft = world.notes["draft"]
     draft.query["surprise"] = "1"
     world.send(draft)
 
 
-@when("it is sent with two different credentials")
 def ambiguous(world: World) -> None:
     draft = world.notes["draft"]
     draft.headers |= {"Authorization": f"ApiKey {world.server.api_key}", "X-API-Key": "another"}
@@ -50,14 +47,12 @@ def with_key(world: World, which: str) -> None:
     world.send(draft)
 
 
-@when("it is sent without a credential")
 def anonymous(world: World) -> None:
     draft = world.notes["draft"]
     draft.headers.pop("Authorization")
     world.send(draft)
 
 
-@when("it is sent with a forged authorization")
 def forged(world: World) -> None:
     draft = world.notes["draft"]
     if draft.operation.operation_id in PURPOSES:
@@ -72,27 +67,23 @@ def forged(world: World) -> None:
     world.send(draft)
 
 
-@when("it is sent with a method that the path does not have")
 def method(world: World) -> None:
     draft = world.notes["draft"]
     world.send(draft, method=REFUSED_METHODS[draft.operation.method])
 
 
-@when("it is sent with a body of a megabyte")
 def huge(world: World) -> None:
     draft = world.notes["draft"]
     draft.headers["Content-Type"] = "application/json"
     world.send(draft, content=b'{"reason":"' + b"a" * 2**20 + b'"}')
 
 
-@when("it is sent as plain text")
 def plain(world: World) -> None:
     draft = world.notes["draft"]
     draft.headers["Content-Type"] = "text/plain"
     world.send(draft, content=b"{}")
 
 
-@when("it is sent with headers of 100 kilobytes")
 def headers(world: World) -> None:
     draft = world.notes["draft"]
     for number in range(25):
@@ -100,7 +91,6 @@ def headers(world: World) -> None:
     world.send(draft)
 
 
-@when("it is sent twice from one address")
 def twice(world: World) -> None:
     draft = world.notes["draft"]
     world.notes["address"] = fresh_address()
@@ -127,7 +117,6 @@ def repeated(world: World) -> None:
     world.notes["twice"] = (first, world.send(draft))
 
 
-@when(parsers.parse("its Idempotency-Key is used again for another body"))
 def mismatched(world: World) -> None:
     draft = world.notes["draft"]
     draft.headers["Idempotency-Key"] = os.urandom(8).hex()

@@ -41,24 +41,34 @@ class Target:
     processes: int
 
 
+class Targets:
+    """The services of this process by their number of processes."""
+
+    def __init__(self) -> None:
+        self.stack = contextlib.ExitStack()
+        self._running: dict[int, Target] = {}
+
+    def __call__(self, processes: int) -> Target:
+        if processes not in self._running:
+            environment = GENEROUS | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "visible"}
+            server = self.stack.enter_context(local_server("--workers", str(processes), environment=environment))
+            wire = Wire(server.url)
+            self.stack.callback(wire.close)
+            wire.await_processes(processes)
+            self._running[processes] = Target(wire, Stranger(wire, server.api_key), server.data_dir, processes)
+        return self._running[processes]
+
+
+SHARED = pytest.StashKey[Targets]()
+
+
 @pytest.fixture(scope="session")
-def targets() -> Iterator[Callable[[int], Target]]:
-    """The service with so many processes."""
-    with contextlib.ExitStack() as stack:
-        running: dict[int, Target] = {}
-
-        def start(processes: int) -> Target:
-            if processes not in running:
-                command = ("--workers", str(processes))
-                environment = GENEROUS | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "visible"}
-                server = stack.enter_context(local_server(*command, environment=environment))
-                wire = Wire(server.url)
-                stack.callback(wire.close)
-                wire.await_processes(processes)
-                running[processes] = Target(wire, Stranger(wire, server.api_key), server.data_dir, processes)
-            return running[processes]
-
-        yield start
+def targets(request: pytest.FixtureRequest) -> Callable[[int], Target]:
+    """The service with so many processes, however many modules import this: to pytest the fixture of each is another."""
+    if SHARED not in request.config.stash:
+        request.config.stash[SHARED] = Targets()
+        request.config.add_cleanup(request.config.stash[SHARED].stack.close)
+    return request.config.stash[SHARED]
 
 
 @pytest.fixture

@@ -30,55 +30,13 @@ def unbound(hana: Holder) -> str:
 
 
 @pytest.mark.parametrize(
-    "member",
-    [
-        b'"keyType":"Ed25519"',
-        b'"\\u006beyType":"X"',
-        b'"note":1',
-        b'"__proto__":{}',
-        b'"options":{"recoveryKey":true,"recoveryKey":false}',
-        b'"options":{"recoveryKey":1}',
-        b'"options":{"recoveryKey":"true"}',
-        b'"options":{"recoveryKey":null}',
-        b'"options":{"recoveryKey":-0.0}',
-        b'"options":{"recoveryKey":9007199254740993}',
-        b'"options":{"recoveryKey":NaN}',
-        b'"options":{"alsoKnownAs":["\\ud800"]}',
-        b'"options":{"alsoKnownAs":["\\udc00\\ud800"]}',
-        b'"options":{"alsoKnownAs":[9007199254740993]}',
-        b'"options":{"alsoKnownAs":[1e400]}',
-        b'"options":{"serviceEndpoints":[{"type":"A","serviceEndpoint":{"uri":"https://a.example"}}]}',
-        b'"options":{"serviceEndpoints":[{"type":"A","serviceEndpoint":"https://a.example","n":9007199254740993}]}',
-        b'"options":{"serviceEndpoints":[{"type":"A","type":"B","serviceEndpoint":"https://a.example"}]}',
-        b'"options":[]',
-        b'"options":{"additionalKeys":' + b"[" * 1000 + b"]" * 1000 + b"}",
-    ],
-    ids=lambda member: member[:60].decode(),
-)
-def test_json_that_has_no_one_meaning_is_refused(target: Target, member: bytes) -> None:
-    assert target.stranger.create(VALID[:-1] + b"," + member + b"}").outcome == MALFORMED
-
-
-@pytest.mark.parametrize(
     "body",
     [
         b'{"confirm":true,"confirm":false}',
         b'{"confirm":false,"confirm":true}',
         b'{"confirm":true,"\\u0063onfirm":true}',
-        b'{"confirm":true,"reason":"\\ud800"}',
-        b'{"confirm":true,"reason":9007199254740993}',
-        b'{"confirm":true,"reason":-0.0}',
-        b'{"confirm":true,"when":1.0}',
         b'{"confirm":true}{"confirm":true}',
-        b'{"confirm":true},',
         b'{"confirm":true}\x00',
-        b'\xef\xbb\xbf{"confirm":true}',
-        '{"confirm":true}'.encode("utf-16"),
-        b'{"confirm":true,"reason":"\xff"}',
-        b'{"confirm":true,"reason":"\xed\xa0\x80"}',
-        b'{"confirm":tru\\u0065}',
-        b"true",
-        b"[]",
         b"",
     ],
     ids=lambda body: repr(body)[:40],

@@ -93,17 +93,6 @@ def test_static_pages_compare_entity_tags_as_lists(target: Target, path: str) ->
 LISTS = ["/dids", "/admin/api-keys", "/credential-schemas", "/credentials", "/delegations", "/verifications/history"]
 
 
-@pytest.mark.parametrize("path", [*LISTS, "/dashboard/timeline"])
-@pytest.mark.parametrize(
-    "text", ["garbage", "did:ids:absent", "https://schemas.example/a", "f" * 32, "key_a", "2026-01-01 x", "7"]
-)
-def test_cursor_of_no_list_is_refused(target: Target, path: str, text: str) -> None:
-    cursor = base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
-    answer = got(target, f"{PREFIX}{path}?cursor={cursor}", key(target))
-    assert answer.status == 400, answer.body
-    assert json.loads(answer.body)["error"]["details"]["parameter"] == "cursor"
-
-
 def test_cursor_of_one_list_is_refused_by_the_others(target: Target) -> None:
     for number in range(3):
         attributes = [{"name": "age", "type": "integer"}]

@@ -180,10 +180,10 @@ def test_both_ways_say_the_same(target: Target) -> None:
     seen, place = Counter[int](), 0
     for did in target.dids:
         for tail in (*TAILS, f"?versionTime={target.began}"):
-            # What a page of history says hangs on no header.
-            for _ in range(1 if tail.startswith("/history?") else len(ACCEPTS)):
+            # What a page of history says hangs on no header. The DIDs meet the media types in turn.
+            for _ in range(1 if tail.startswith("/history?") else len(ACCEPTS) // 3):
                 seen[same(target, did_path(did) + tail, place := place + 1)] += 1
-    assert seen.total() > 2_500
+    assert seen.total() > 1_400
     assert seen.keys() == {200, 304, 400, 404, 406, 410, 503}
 
 

@@ -1,4 +1,4 @@
-"""A scenario for every (operation, status, code) that the document promises, and no tag that it does not know.
+"""A scenario or a row of the refusal table for every (operation, status, code) of the document, and no tag that it does not know.
 
 A scenario covers the operation that its feature is tagged with, or those in the column ``operation`` of its examples.
 """
@@ -15,6 +15,7 @@ import pytest
 from pytest_bdd.gherkin_parser import get_gherkin_document
 
 from features.document import Operation, operations
+from features.refusals import TABLE
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (ROOT / "features", *sorted(ROOT.glob("plugins/*/features")))
@@ -41,7 +42,7 @@ def scenarios() -> Iterator[tuple[set[str], list[str], list[list[str]], list[str
 @functools.cache
 def covered() -> tuple[Covered, set[tuple[str, int]], set[str]]:
     """Refusals and successes that some scenario ends in, and all tags."""
-    refusals: Covered = set()
+    refusals: Covered = {(one.operation_id, row.status, row.code) for row in TABLE for one in row.operations()}
     successes: set[tuple[str, int]] = set()
     seen: set[str] = set()
     names = {one.operation_id for one in operations()}

@@ -134,7 +134,6 @@ def verifies_shown(world: World, name: str) -> None:
     call(world, name, "verifyProof", "VerifyProofRequest", question(world))
 
 
-@when("Vera verifies it with that challenge")
 def verifies_with_challenge(world: World) -> None:
     asked = question(world, challenge=world.notes["challenge"])
     call(world, "Vera", "verifyProof", "VerifyProofRequest", asked)

@@ -14,7 +14,7 @@ from tests.unit.cli.conftest import here, identity
 __all__ = ["here", "identity", "new_stored_database", "postgres_server", "stored_file"]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def anchorage(request: pytest.FixtureRequest, tmp_path: Path) -> Anchorage:
     """A store with a worker over a chain that does what the test says."""
     if request.param == "postgresql":

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from contextlib import nullcontext
-from functools import partial
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,8 +33,12 @@ def tell(server: LocalServer, *options: str) -> str:
 
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server of the story's own is forked. One test starts it."""
-    monkeypatch.setattr(place, "local_server", partial(local_server, popen=servers.popen))
+    """The server of the story's own is forked, and has the deadlines of the tests. One test starts it."""
+
+    def patient(*, environment: dict[str, str]) -> AbstractContextManager[LocalServer]:
+        return local_server(environment=servers.PATIENT | environment, popen=servers.popen)
+
+    monkeypatch.setattr(place, "local_server", patient)
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,7 @@ class Clock:
         return time.monotonic()
 
 
+@pytest.mark.nightly
 class TestSealedOnPostgresql(CustodianConformance):
     @pytest.fixture
     def reopen(self, tmp_path: Path, postgres_url: str) -> Callable[[], SealedCustodian]:  # noqa: F811

@@ -45,6 +45,7 @@ class TestSqlite(WritableKeyStoreConformance):
         asyncio.run(opened.close())
 
 
+@pytest.mark.nightly
 class TestPostgresql(WritableKeyStoreConformance):
     @pytest.fixture
     def store(self, tmp_path, postgres_url):  # noqa: F811

@@ -121,10 +121,3 @@ Feature: Get an access token
     And Hana has deactivated the DID
     When Olu asks with an admin key for a token that acts for Hana
     Then the answer is 410 DID_DEACTIVATED
-
-  @503:DID_QUARANTINED
-  Scenario: What is stored about a DID and does not follow from the ledger gets no token
-    Given a service whose index was changed by another program
-    And a good request for issueToken
-    When it is sent under the signature of a DID whose index was changed
-    Then the answer is 503 DID_QUARANTINED

@@ -25,7 +25,7 @@ __all__ = ["new_stored_database", "postgres_server"]
 Change = Callable[[str], None]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def installation(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Settings, Change]:
     """A store, and what runs a statement in its database past the service."""
     folder = tmp_path / "data"

@@ -41,6 +41,7 @@ class TestPresentations(PresentingProverConformance):
         return prover_on(request.param)
 
 
+@pytest.mark.nightly
 class TestPyEcc(ProverConformance):
     """A run takes seconds where the others take milliseconds, and gives the same bytes (``test_parity.py``): here one
     proof serves all that only present one, and what is proved is one predicate of each kind."""

@@ -53,7 +53,7 @@ __all__ = ["new_stored_database", "postgres_server"]
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(params=["sql", "memory", "postgresql"])
+@pytest.fixture(params=["sql", "memory", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def logged(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LoggedLedger]:
     url = request.getfixturevalue("new_stored_database")() if request.param == "postgresql" else None
     made = LoggedLedger(tmp_path, url, ledger=MemoryLedger(MovableClock()) if request.param == "memory" else None)

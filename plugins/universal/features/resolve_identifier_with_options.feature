@@ -50,18 +50,6 @@ Feature: Resolve a DID or dereference a DID URL, with the options in the body
     When the DID of Hana is posted with accept text/html
     Then the answer is 406 NOT_ACCEPTABLE
 
-  @413:PAYLOAD_TOO_LARGE
-  Scenario: A body that is too large is not read
-    Given a good request for resolveIdentifierWithOptions
-    When it is sent with a body of a megabyte
-    Then the answer is 413 PAYLOAD_TOO_LARGE
-
-  @415:UNSUPPORTED_MEDIA_TYPE
-  Scenario: A body that is not JSON is refused
-    Given a good request for resolveIdentifierWithOptions
-    When it is sent as plain text
-    Then the answer is 415 UNSUPPORTED_MEDIA_TYPE
-
   @501:DID_METHOD_NOT_SUPPORTED
   Scenario: A method that is not installed
     When resolveIdentifierWithOptions is asked for the DID did:example:123
@@ -72,13 +60,6 @@ Feature: Resolve a DID or dereference a DID URL, with the options in the body
     Given Hana has a DID
     When the DID of Hana is posted with /path behind it
     Then the answer is 501 FEATURE_NOT_SUPPORTED
-
-  @503:PLUGIN_UNAVAILABLE
-  Scenario: A plugin that raises costs its own requests
-    Given a service whose plugins raise
-    And a good request for resolveIdentifierWithOptions
-    When the fault strikes and it is sent
-    Then the answer is 503 PLUGIN_UNAVAILABLE
 
   @503:DID_QUARANTINED
   Scenario: What is stored about a DID and does not follow from the ledger decides nothing

@@ -49,24 +49,6 @@ def test_good_queries(data: bytes, values: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"versionId=",
-        b"versionId",
-        b"versionId=0",
-        b"versionId=-1",
-        b"versionId=+1",
-        b"versionId=%2B1",
-        b"versionId=01",
-        b"versionId=1_0",
-        b"versionId=1.0",
-        b"versionId=1e3",
-        b"versionId=%201",
-        b"versionId=%D9%A3",
-        b"versionId=9007199254740992",
-        b"versionId=99999999999999999999999999",
-        b"versionId=0x10",
-        b"versionId=1%0a",
-        b"versionId=1&versionId=1",
-        b"versionId=1&%76ersionId=2",
         b"limit=201",
         b"includeDocument=TRUE",
         b"includeDocument=2",
@@ -75,19 +57,14 @@ def test_good_queries(data: bytes, values: dict[str, object]) -> None:
         b"includeDocument",
         b"order=up",
         b"cursor=12345678901234567",
-        b"cursor=%00",
-        b"cursor=%ff",
         b"cursor=%",
-        b"cursor=%4",
-        b"unknown=1",
-        b"VersionId=1",
-        b"versionId[]=1",
         b"&",
         b"versionId=1&",
         b"=1",
     ],
 )
 def test_bad_queries(data: bytes) -> None:
+    """Those of integers are in the corpus of ``tests/attack/raw_http.py``."""
     with pytest.raises(InvalidRequest):
         query().parse(data)
 

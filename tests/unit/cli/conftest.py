@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -23,10 +24,17 @@ GENEROUS = {
 }
 
 
-@pytest.fixture(scope="package")
-def server() -> Iterator[LocalServer]:
-    with local_server(environment=GENEROUS) as running:
-        yield running
+SHARED = pytest.StashKey[LocalServer]()
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest) -> LocalServer:
+    """One server for the session, however many modules import this: to pytest the fixture of each is another."""
+    if SHARED not in request.config.stash:
+        stack = contextlib.ExitStack()
+        request.config.stash[SHARED] = stack.enter_context(local_server(environment=GENEROUS))
+        request.config.add_cleanup(stack.close)
+    return request.config.stash[SHARED]
 
 
 @dataclass

@@ -15,7 +15,7 @@ from tests.stored import new_stored_database, postgres_server
 __all__ = ["new_stored_database", "postgres_server"]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def url(request: pytest.FixtureRequest) -> str | None:
     """None for the embedded database, else that of a new one on a server, which has the tables."""
     if request.param == "sqlite":

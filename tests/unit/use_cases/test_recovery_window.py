@@ -22,7 +22,7 @@ __all__ = ["postgres_server"]
 THIEFS = AddService(NewService("LinkedDomains", "https://thief.example/", "thiefs"))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def url(request: pytest.FixtureRequest) -> str | None:
     return request.getfixturevalue("postgres_server").new_database() if request.param == "postgresql" else None
 

@@ -185,7 +185,7 @@ async def check(cold: Rooms, rooms: Rooms, play: Play) -> int:
     return compared
 
 
-@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("dialect", ["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def test_answers_are_those_that_the_entries_give(tmp_path: Path, dialect: str, request: pytest.FixtureRequest) -> None:
     url = None if dialect == "sqlite" else request.getfixturevalue("new_stored_database")()
 

