@@ -146,9 +146,7 @@ def test_head_has_no_body(target: Target) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("path", [f"{DIDS}/{DID}", f"/1.0/identifiers/{DID}", f"/api/v1/identifiers/{DID}", DIDS])
-def test_what_is_answered_at_once_is_answered_as_everything_else(
-    target: Target, path: str, fields: list[bytes]
-) -> None:
+def test_fast_answer_equals_the_normal_one(target: Target, path: str, fields: list[bytes]) -> None:
     """A GET that the cache answers, or that is refused for its credential, takes a shorter way than its HEAD, which tells what the whole
     way has to say."""
     path = path.replace(DID, target.did)
@@ -168,7 +166,7 @@ def test_what_is_answered_at_once_is_answered_as_everything_else(
     assert got.status >= 400 or got.headers.get("content-length") == head.headers.get("content-length")
 
 
-def told(response: Response) -> tuple[object, ...]:
+def stable_response(response: Response) -> tuple[object, ...]:
     """All of an answer that does not depend on when it was asked for, or how often."""
     headers = dict(response.headers)
     for name in ("date", "ratelimit"):
@@ -244,7 +242,7 @@ def test_refusal_is_same_whether_its_body_comes_at_once_or_later(
         whole = answers(target, [data], 1)
         # A client that asked whether to go on is told so before its answer.
         parts = answers(target, [head + b"\r\n\r\n" + body[:3], body[3:]], 1)
-        assert [told(each) for each in whole] == [told(each) for each in parts]
+        assert [stable_response(each) for each in whole] == [stable_response(each) for each in parts]
         assert whole[0].status in (400, 401, 404, 415)
 
 
@@ -265,13 +263,13 @@ def test_however_requests_are_cut_their_answers_are_the_same(target: Target) -> 
         request("GET", path),
     ]
     data, number = b"".join(asked), len(asked) - 1
-    whole = [told(each) for each in answers(target, [data], number)]
+    whole = [stable_response(each) for each in answers(target, [data], number)]
     assert [each[0] for each in whole] == [200, 401, 200, 401, 401, 401, 200, 415, 304, 401]
     generator = random.Random(18)
     for _ in range(12):
         cuts = sorted(generator.sample(range(1, len(data)), 4))
         pieces = [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)]
-        assert [told(each) for each in answers(target, pieces, number)] == whole, cuts
+        assert [stable_response(each) for each in answers(target, pieces, number)] == whole, cuts
 
 
 def test_requests_in_one_packet_are_answered_in_order(target: Target) -> None:
