@@ -119,7 +119,7 @@ def test_an_exception_becomes_500_and_one_log_line(caplog: pytest.LogCaptureFixt
     (record,) = [record for record in caplog.records if record.name == "identity.api"]
     assert record.fields["requestId"] == reply.headers["x-request-id"]  # type: ignore[attr-defined]
     assert "ValueError" in record.getMessage()
-    assert "toy.py" in record.getMessage()
+    assert "toy_document.py" in record.getMessage()
     assert SECRET not in caplog.text
 
 
