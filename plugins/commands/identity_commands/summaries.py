@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
-    "custodian": "Operate beside the data | Inspect the keys of a custodian.",
-    "ledger.evm": "Deploy and inspect the contract of the ledger plugin evm.",
     "status-list": "Credentials and proofs | Publish and fetch revocation lists.",
     "completion": "Account | Set up the shell's completion of commands and options.",
     "demo": "Start | Run the whole story against a service of its own, step by step.",

@@ -13,6 +13,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | describeDids            |
+      | getCredentialStats      |
+      | suspendDelegations      |
 
   @400:INVALID_REQUEST
   Scenario Outline: A question that is none

@@ -32,7 +32,7 @@ def _drafted(world: World, operation: Operation) -> Draft:
 DRAFTS |= dict.fromkeys(("suspendDelegations", "getCredentialStats", "describeDids"), _drafted)
 
 
-@given(parsers.parse("{holder:w} has delegated to {agent:w}"))
+@given(parsers.parse("{holder:w} gives {agent:w} a delegation"))
 def has_delegated(world: World, holder: str, agent: str) -> None:
     made = world.notes.setdefault("made", {})
     made.setdefault(agent, []).append(remember(world, holder, agent))

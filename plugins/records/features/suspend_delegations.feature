@@ -2,8 +2,8 @@
 Feature: Suspend several delegations
 
   Scenario: A holder suspends all delegations
-    Given Hana has delegated to Aki
-    And Hana has delegated to Ben
+    Given Hana gives Aki a delegation
+    And Hana gives Ben a delegation
     When Hana suspends all delegations
     Then the answer is 200
     And the answer must not be cached
@@ -13,15 +13,15 @@ Feature: Suspend several delegations
     Then no delegation is suspended
 
   Scenario: A holder suspends the delegations to one agent
-    Given Hana has delegated to Aki
-    And Hana has delegated to Aki
-    And Hana has delegated to Ben
+    Given Hana gives Aki a delegation
+    And Hana gives Aki a delegation
+    And Hana gives Ben a delegation
     When Hana suspends the delegations to Aki
     Then the delegations to Aki are suspended
     And Hana reads that Ben is active
 
   Scenario: An agent suspends nothing of a holder
-    Given Hana has delegated to Aki
+    Given Hana gives Aki a delegation
     When Aki suspends all delegations
     Then no delegation is suspended
     And Hana reads that Aki is active

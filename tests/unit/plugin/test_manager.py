@@ -87,7 +87,7 @@ def test_each_accessor_builds_once_what_the_settings_name() -> None:
     assert plugins.ledger("toy") is ledger
     assert len(built) == 1
     assert (built[0].data_dir, built[0].workers, built[0].database_url) == (Path("/somewhere"), 3, None)
-    assert built[0].logger.name == "identity.tests.toy_document"
+    assert built[0].logger.name == "identity.tests.toy"
     assert plugins.did_methods()["toy"].mutable is True
 
 

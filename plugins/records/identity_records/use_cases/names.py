@@ -20,6 +20,7 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_records.linked_domains import PATH, find_origins, is_linked
 from identity_records.wire import DescribeDidsRequest
 
+SCOPE: Final = "audit:read"
 LINKED_SECONDS: Final = 86_400.0
 """Time for which a website is shown without a new check."""
 
@@ -51,7 +52,7 @@ class DescribedDid(Struct, frozen=True):
 
 
 class DescribeDids(Struct, frozen=True):
-    """Use case describeDids. Without ``fetch`` no website is checked. Raises ``InvalidDid``."""
+    """Use case describeDids. Without ``fetch`` no website is checked. Raises ``Forbidden``, ``InvalidDid``."""
 
     reader: DidReader
     fetch: FetchConfiguration | None
@@ -59,6 +60,7 @@ class DescribeDids(Struct, frozen=True):
 
     async def __call__(self, wish: DescribeDidsRequest, caller: Caller) -> Sequence[DescribedDid]:
         """Return the descriptions in the order of the request, each DID once."""
+        caller.require_scope(SCOPE)
         dids = [self.reader.parse(one) for one in dict.fromkeys(wish.dids)]
         return await asyncio.gather(*(self._describe(one) for one in dids))
 
