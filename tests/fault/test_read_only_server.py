@@ -25,6 +25,15 @@ def turn(url: str, *, read_only: bool) -> None:
         value = "on" if read_only else "off"
         session.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
         session.execute("SELECT pg_reload_conf()")
+    # The processes of the server read the file a moment later.
+    eventually(lambda: read_setting(url) == value, "the server has read its configuration")
+
+
+def read_setting(url: str) -> str:
+    """Return the default of a new session."""
+    with psycopg.connect(url, autocommit=True) as session:
+        (row,) = session.execute("SHOW default_transaction_read_only").fetchall()
+    return str(row[0])
 
 
 def test_read_only_server_answers_503_until_writable(postgres_server: PostgresServer, tmp_path: Path) -> None:

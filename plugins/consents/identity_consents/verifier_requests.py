@@ -13,7 +13,6 @@ import orjson
 from msgspec import Struct
 
 from identity_codec import sealing
-from identity_codec.multibase import base64url_encode
 from identity_codec.structs import plain
 from identity_codec.times import parse
 from identity_codec.values import Hidden
@@ -128,7 +127,7 @@ class CreateVerifierRequest(Struct, frozen=True):
         made = await call_operation(run, request, caller, {"domain": wish.domain})
         question = {name: value[name] for name in _EXPECTED if name in value}
         question |= {"challenge": made["challenge"], "domain": made["domain"]}
-        id, now = base64url_encode(kernel.random(16)), kernel.clock.now()
+        id, now = kernel.random(16).hex(), kernel.clock.now()
         content = [question, value.get("purpose", ""), value.get("reference", ""), _caller_json(caller)]
         sealed = self.requests.seal(orjson.dumps(content), _BOX + id.encode())
         row = StoredRequest(id, PROOF, caller.owner, "", sealed, None, now, parse(made["expiresAt"]))

@@ -38,8 +38,8 @@ class KeptRequests(Hidden, Struct, frozen=True):
     clock: Clock
 
     def new_id(self) -> str:
-        """128 random bits."""
-        return multibase.base64url_encode(self.random(16))
+        """Return 128 random bits in hexadecimal: base64url may begin with a hyphen, which a command line takes for an option."""
+        return self.random(16).hex()
 
     def new_secret(self) -> bytes:
         """Return the secret of a new key on P-256 for one request."""
