@@ -432,7 +432,7 @@ def test_each_redirect_has_a_fresh_response_code(story: Story) -> None:
         assert answer == {"redirect_uri": f"https://shop.example/done?response_code={code}"}
         codes.append(code)
     assert len({*codes}) == 2
-    assert all(len(code) == 22 for code in codes)
+    assert all(len(code) == 32 for code in codes)
 
 
 def test_nothing_that_was_asked_or_presented_is_in_the_database(story: Story) -> None:
