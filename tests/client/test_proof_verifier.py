@@ -26,7 +26,7 @@ from tests.client.proof_cases import (
     good_proofs,
     hostile_points,
     mutants,
-    opened,
+    open_case,
     outside_points,
     packed,
     python_result,
@@ -123,9 +123,9 @@ def test_pseudonym_that_was_not_asked_for_is_invalid(do: Run) -> None:
     plain = next(
         job
         for job in good_proofs(SEED, 60)
-        if opened(job).get("pseudonym", "") is None and "pseudonym" not in job["expect"]
+        if open_case(job).get("pseudonym", "") is None and "pseudonym" not in job["expect"]
     )
-    value = opened(plain)
+    value = open_case(plain)
     value["pseudonym"] = base64url_encode(outside_points()[0])
     changed = plain | {"proof": packed(value)}
     (found,) = results(do, [changed])
