@@ -6,7 +6,7 @@ A credential is a JWT (EdDSA or ES256) or has a proof of ``eddsa-jcs-2022``. All
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -76,8 +76,3 @@ def _check_subject(credential: Mapping[str, Any], origin: str, did: str) -> None
     subject, types = credential["credentialSubject"], credential["type"]
     if _TYPE not in types or subject["id"] != did or subject["origin"] != origin:
         raise ValueError("it is no credential about this website and this DID")
-
-
-def find_origins(services: Sequence[Any]) -> list[str]:
-    """Return the endpoints of the services that name a website."""
-    return [one.endpoint.removesuffix("/") for one in services if one.type == SERVICE]

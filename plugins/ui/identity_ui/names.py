@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from msgspec import Struct, field
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.request import Request
 from identity_core.cache import BoundedCache
-from identity_core.errors import SchemaNotFound
+from identity_core.errors import InvalidDid, SchemaNotFound
 from identity_ui.catalogues import language_of
 from identity_ui.operations import ask
 from identity_ui.session import Session
@@ -37,13 +38,13 @@ class Names(Struct, frozen=True):
         return {one["did"]: one["label"] for one in found["items"]}
 
     async def describe(self, request: Request, session: Session, values: Any) -> dict[str, Mapping[str, Any]]:
-        """Return the answer of describeDids for the DIDs in ``values``, by DID."""
-        dids = tuple(sorted(dids_in(values)))[:MOST_DESCRIBED]
-        if not dids:
-            return {}
-        handler, body = self.records.describe_dids, DescribeDidsRequest(dids=dids)
-        found = await ask(handler, "describeDids", request, body=body, caller=session.caller)
-        return {one["did"]: one for one in found["items"]}
+        """Return the answer of describeDids for the DIDs in ``values``, by DID; nothing if one of them is malformed user input."""
+        handler, dids = self.records.describe_dids, tuple(sorted(dids_in(values)))[:MOST_DESCRIBED]
+        with contextlib.suppress(InvalidDid):
+            body = DescribeDidsRequest(dids=dids)
+            found = await ask(handler, "describeDids", request, body=body, caller=session.caller)
+            return {one["did"]: one for one in found["items"]}
+        return {}
 
     async def schemas(self, request: Request, ids: Iterable[str]) -> dict[str, Mapping[str, Any]]:
         """Return the schemas of ``ids`` as getCredentialSchema answers, without those that are not registered here."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from identity_ui.catalogues import TEMPLATES
-from identity_ui.names import DidName, name_of
+from identity_ui.names import DidName, Names, dids_in, name_of
+
+from identity_core.api.request import Answer, Request
+from identity_core.errors import InvalidDid
 
 DID = "did:ids:QmSQdE7kRbgMzsSxPyKgUq7tgwJKmocZUDn5UyUHVFAY94"
 DOMAIN = {"domain": {"origin": "https://shop.example"}, "claim": "The Shop"}
@@ -33,3 +38,18 @@ def test_a_name_is_what_the_reader_can_trust_most(labels: Any, described: Any, e
 def test_a_template_prints_a_did_by_its_name(page: Path) -> None:
     printed = re.findall(r"\{\{ ?[\w.]+Did(?: \| \w+)? ?\}\}", page.read_text())
     assert [one for one in printed if "urlencode" not in one and "| tojson" not in one] == []
+
+
+def test_dids_of_a_page_are_found_in_their_members() -> None:
+    shown = {"agentDid": "did:ids:aki", "items": [{"did": "did:ids:hana"}, {"holderDid": None}], "domain": "did:ids:no"}
+    assert dids_in(shown) == {"did:ids:aki", "did:ids:hana"}
+
+
+def test_malformed_did_on_a_page_costs_only_the_names() -> None:
+    async def describe_dids(_: object) -> Answer:
+        raise InvalidDid
+
+    names = Names(None, SimpleNamespace(describe_dids=describe_dids))  # type: ignore[arg-type]
+    session = SimpleNamespace(caller=None)
+    asked = Request(request_id="r", headers={})
+    assert asyncio.run(names.describe(asked, session, {"issuerDid": "shop"})) == {}  # type: ignore[arg-type]

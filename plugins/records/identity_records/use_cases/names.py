@@ -17,7 +17,7 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidDeactivated, DidNotFound, DidQuarantined, InvalidDid, Overloaded, PluginUnavailable
 from identity_core.use_cases.dids.index import DidReader
-from identity_records.linked_domains import PATH, find_origins, is_linked
+from identity_records.linked_domains import PATH, SERVICE, is_linked
 from identity_records.wire import DescribeDidsRequest
 
 SCOPE: Final = "audit:read"
@@ -70,7 +70,8 @@ class DescribeDids(Struct, frozen=True):
         except (DidNotFound, DidDeactivated, DidQuarantined, PluginUnavailable):
             return DescribedDid(str(did), None, None)
         claims = (claim_of(one.endpoint) for one in document.services if one.type == _CLAIM_SERVICE)
-        origin = next(iter(find_origins(document.services)), None)
+        websites = (one.endpoint.removesuffix("/") for one in document.services if one.type == SERVICE)
+        origin = next(websites, None)
         website = None if origin is None else await self._check(did, origin, document.to_json())
         linked = website if website is not None and website.origin is not None else None
         return DescribedDid(str(did), linked, next(filter(None, claims), None))
