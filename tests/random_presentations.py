@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -267,21 +267,20 @@ def _splice(random: Random, case: Case, other: Case) -> Case:
     return replace(case, text=packed(value))
 
 
-def _member(random: Random, case: Case, other: Case) -> Case:
-    value = unpacked(case.text)
-    within: Any = value
+def change_member(random: Random, value: Any, hostile: Sequence[Any], added: Sequence[str] = ("more",)) -> None:
+    """Change one member of JSON, at any depth: to one of ``hostile``, or away, or twice, or one with a name of ``added``."""
+    within = value
     while True:
         keys = list(within) if isinstance(within, dict) else list(range(len(within)))
         if not keys:
-            break
+            return
         key = random.choice(keys)
         if isinstance(within[key], dict | list) and within[key] and random.random() < 0.9:
             within = within[key]
             continue
-        hostile = (None, True, False, 0, 1, -1, 1.5, "", "x", [], {}, 1 << 40, 2**53 - 1)
         match random.randrange(5):
             case 0 if isinstance(within, dict):
-                within["more"] = random.choice(hostile)
+                within[random.choice(added)] = random.choice(hostile)
             case 1:
                 del within[key]
             case 2 if isinstance(within, list):
@@ -290,7 +289,12 @@ def _member(random: Random, case: Case, other: Case) -> Case:
                 within[key] += random.choice((-1, 1, 3600, 86_400))
             case _:
                 within[key] = random.choice(hostile)
-        break
+        return
+
+
+def _member(random: Random, case: Case, other: Case) -> Case:
+    value = unpacked(case.text)
+    change_member(random, value, (None, True, False, 0, 1, -1, 1.5, "", "x", [], {}, 1 << 40, 2**53 - 1))
     return replace(case, text=packed(value))
 
 

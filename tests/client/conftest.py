@@ -40,5 +40,5 @@ def application(node_tools: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope="session")
 def do(application: Path) -> Run:
-    """What does jobs with that client in Node."""
+    """Run jobs with that client in Node."""
     return lambda jobs: json.loads(run_node(application, "jobs.mjs", said=json.dumps(jobs)))

@@ -41,7 +41,7 @@ from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, Statement
 from identity_core.errors import InvalidDid, PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from tests.proving import Workers
-from tests.random_presentations import AGENT, OTHERS, Case, _predicate, presentations
+from tests.random_presentations import AGENT, OTHERS, Case, _predicate, change_member, presentations
 
 Json = dict[str, Any]
 # Proof, expectation, documents of issuers, and the time in seconds since 1970.
@@ -292,27 +292,7 @@ def _header(random: Random, job: Job, other: Job) -> Job:
 
 
 def _change(random: Random, value: Any) -> None:
-    within = value
-    while True:
-        keys = list(within) if isinstance(within, dict) else list(range(len(within)))
-        if not keys:
-            return
-        key = random.choice(keys)
-        if isinstance(within[key], dict | list) and within[key] and random.random() < 0.9:
-            within = within[key]
-            continue
-        match random.randrange(5):
-            case 0 if isinstance(within, dict):
-                within[random.choice(("more", "__proto__", "constructor"))] = random.choice(HOSTILE)
-            case 1:
-                del within[key]
-            case 2 if isinstance(within, list):
-                within.insert(random.randrange(len(within) + 1), within[key])
-            case 3 if type(within[key]) is int:
-                within[key] += random.choice((-1, 1, 3600, 86_400))
-            case _:
-                within[key] = random.choice(HOSTILE)
-        return
+    change_member(random, value, HOSTILE, ("more", "__proto__", "constructor"))
 
 
 def _spelling(random: Random, job: Job, other: Job) -> Job:

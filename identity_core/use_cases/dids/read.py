@@ -146,8 +146,7 @@ class ListDids(Struct, frozen=True):
 
     async def __call__(self, query: ListDidsQuery, caller: Caller, *, after: str | None) -> Sequence[IndexedVersion]:
         caller.require_key("dids:list")
-        key = caller.api_key
-        if query.all and (key is None or key.scopes is not None or key.allowed_targets is not None):
+        if query.all and not (caller.is_admin and caller.api_key and caller.api_key.allowed_targets is None):
             raise Forbidden("Only an admin key without an allowlist lists all DIDs.")
         return await self.index.owned(None if query.all else caller.identity, after=after, limit=query.limit + 1)
 

@@ -178,7 +178,8 @@ class GenerateDelegatedProof(Struct, frozen=True, kw_only=True):
 
         def holds(sealed: Sequence[bytes]) -> bool:
             # The values for the prover; if the transaction is repeated, those of the last run.
-            witnesses[:] = map(attempt.prepared.seal.open, attempt.prepared.credentials, sealed)
+            pairs = zip(attempt.prepared.credentials, sealed, strict=True)
+            witnesses[:] = [attempt.prepared.seal.open(*pair) for pair in pairs]
             return attempt.prepared.holds(witnesses)
 
         lease = await self.invocations.consume(attempt.invocation, spending, holds, self.clock.now())

@@ -64,7 +64,7 @@ def test_good_queries(data: bytes, values: dict[str, object]) -> None:
     ],
 )
 def test_bad_queries(data: bytes) -> None:
-    """Those of integers are in the corpus of ``tests/attack/raw_http.py``."""
+    """Refuse malformed query strings. The corpus of ``tests/attack/raw_http.py`` has malformed integers."""
     with pytest.raises(InvalidRequest):
         query().parse(data)
 
