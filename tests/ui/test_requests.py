@@ -50,7 +50,7 @@ def test_verifier_asks_and_the_proof_is_handed_in(site: Site, opened: Open, cred
         page.fill(f"#ask [name={name}]", text)
     page.fill("#ask [name=reference]", "Order 4711")
     press(page, "#ask button[type=submit]")
-    expect(page).to_have_url(re.compile(r"/ui/request/[\w-]{22}$"))
+    expect(page).to_have_url(re.compile(r"/ui/request/[0-9a-f]{32}$"))
     expect(page.locator("svg.qr path")).to_have_attribute("d", re.compile(r"^M4 4h1v1h-1z"))
     examine(page)
     watched.look(page)
