@@ -10,9 +10,11 @@ import contextlib
 import errno
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -29,6 +31,7 @@ Text = str | Callable[[Any], str]
 
 _STYLES = {"error:": "red", "  at: ": "cyan", "  do: ": "green"}
 _JSON = "identity.json"
+HELP = "identity.help"
 JSON_ERRORS: ContextVar[bool] = ContextVar("identity.json_errors", default=False)
 as_json = click.option(
     "--json",
@@ -47,7 +50,7 @@ class Command(click.Command):
         as_json(self)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write below the options whether the command calls a service, and the examples of ``examples.txt``."""
+        """Write below the options whether the command calls a service, and the examples of ``help.txt``."""
         super().format_epilog(ctx, formatter)
         named = {one.name: one for one in self.params}
         url = named.get("url")
@@ -66,21 +69,26 @@ def examples_of(words: tuple[str, ...]) -> list[str]:
     from importlib.metadata import entry_points
 
     begins = ("identity", *words)
-    found = _examples("identity_core.cli", begins)
-    if not found:
-        for package in sorted({one.value for one in entry_points(group="identity.examples")}):
-            # The border of plugins: without its examples, the help of a command is still shown.
-            with contextlib.suppress(Exception):
-                found += _examples(package, begins)
-    return found
+    found = _examples(Path(__file__).with_name("help.txt").read_text("utf-8"), begins)
+    texts = [] if found else help_texts({one.value for one in entry_points(group=HELP)})
+    return found + [call for text in texts for call in _examples(text, begins)]
 
 
-def _examples(package: str, begins: tuple[str, ...]) -> list[str]:
-    from importlib.resources import files
-
-    text = files(package).joinpath("examples.txt").read_text("utf-8")
-    calls = text.strip().replace("\nidentity", "\0identity").split("\0")
+def _examples(text: str, begins: tuple[str, ...]) -> list[str]:
+    calls = re.findall(r"^identity .*(?:\n +.*)*", text, re.MULTILINE)
     return [call for call in calls if tuple(call.split()[: len(begins)]) == begins]
+
+
+def help_texts(packages: set[str]) -> list[str]:
+    """Return ``help.txt`` of each of these packages. None of them is imported."""
+    from importlib.util import find_spec
+
+    texts = []
+    for package in sorted(packages):
+        # The border of plugins: without its text, a command is still listed.
+        with contextlib.suppress(Exception):
+            texts.append(Path(find_spec(package).origin).with_name("help.txt").read_text("utf-8"))  # type: ignore[union-attr, arg-type]
+    return texts
 
 
 def prints_json() -> bool:

@@ -4,27 +4,25 @@ The name of an entry point is the position of its command (``ledger.evm`` is ``i
 click command or group. The names are read when the help of a level needs them, or for a word that the level does not
 have. The module is imported when its command is called. A command of a plugin never replaces one of the core.
 
-The help of a level has a line for each command. An entry point of the group ``identity.summaries`` is a mapping of
-positions to such lines, in a module that imports nothing else. A line may begin with its section: ``Start | Show …``. The
-help of a command has examples: they are in ``examples.txt`` of each package that an entry point of the group
-``identity.examples`` names.
+An entry point of the group ``identity.help`` names a package whose ``help.txt`` has the texts of help about the
+commands of its distribution. A line ``ledger.evm: Deploy …`` is the line of a command in the help of its level. It
+may begin with its section: ``demo: Start | Run …``. Other lines are examples of calls: ``identity demo``.
 """
 
 from __future__ import annotations
 
-import contextlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from identity_core.cli.output import Command, fail
+from identity_core.cli.output import HELP, Command, fail, help_texts
 from identity_core.files import install_command
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "identity.commands"
-SUMMARIES = "identity.summaries"
 SECTIONS = ("Start", "Identifiers", "Credentials and proofs", "Account", "Operate a service", "Operate beside the data")
 
 
@@ -65,11 +63,8 @@ class OpenGroup(click.Group):
         """Write the rows of the group's own commands, then those of plugins."""
         # Read only once, because each reading opens a file of each distribution.
         installed = _installed()
-        added, summaries = self._added(installed), dict[str, str]()
-        for one in installed.select(group=SUMMARIES):
-            # The border of plugins: without its line, a command is still listed.
-            with contextlib.suppress(Exception):
-                summaries |= one.load()
+        added, texts = self._added(installed), help_texts({one.value for one in installed.select(group=HELP)})
+        summaries = {name: line for text in texts for name, line in re.findall(r"^([\w.-]+): (.+)$", text, re.M)}
         brought = [
             (name, summaries.get(f"{self._prefix}{name}") or _origin(added[name]))
             for name in sorted(added.keys() - dict(own).keys())

@@ -47,10 +47,10 @@ def test_every_example_belongs_to_a_command() -> None:
     """One of a command that is renamed would be shown nowhere."""
     of_commands = [call for path in LEAVES for call in examples_of(path)]
     assert sorted(of_commands) == sorted(set(of_commands))
-    places = ("identity_core/**/examples.txt", "plugins/*/identity_*/examples.txt")
+    places = ("identity_core/cli/help.txt", "plugins/*/identity_*/help.txt")
     written = [path.read_text("utf-8") for place in places for path in ROOT.glob(place)]
     assert len(written) >= 6
-    assert len(of_commands) == sum(text.count("\nidentity ") + 1 for text in written)
+    assert len(of_commands) == sum(f"\n{text}".count("\nidentity ") for text in written)
 
 
 @pytest.mark.parametrize("line", ["identity did nothing x", "identity did resolve --nothing x", "identity did resolve"])

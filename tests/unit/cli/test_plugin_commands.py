@@ -127,23 +127,27 @@ def test_an_unknown_word_is_one(identity: Commands, install: Install) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "line"),
+    ("text", "line"),
     [
-        ("SUMMARIES = {'toy': 'Play.', 'ledger.toy': 'Play deep.'}", "Play."),
-        ("SUMMARIES = {'toy': 'Toys | Play.'}", "Play."),
-        ("1 / 0", "From identity-toy."),
+        (b"toy: Play.\nledger.toy: Play deep.\nidentity toy: an example", "Play."),
+        (b"identity toy \\\n  --x toy: no\ntoy: Toys | Play.\n", "Play."),
+        (b"toy: \xff", "From identity-toy."),
+        (None, "From identity-toy."),
     ],
 )
 def test_summary_is_the_line_of_help(
-    identity: Commands, install: Install, tmp_path: Path, code: str, line: str
+    identity: Commands, install: Install, tmp_path: Path, text: bytes | None, line: str
 ) -> None:
     install("identity-toy", "toy", "toy_commands:command", "raise SystemExit('imported')")
-    place = tmp_path / "site" / "identity_toy-1.0.dist-info" / "entry_points.txt"
-    place.write_text(f"{place.read_text()}[identity.summaries]\ntoy = toy_summaries:SUMMARIES\n")
-    (tmp_path / "site" / "toy_summaries.py").write_text(code)
-    sys.modules.pop("toy_summaries", None)
+    site = tmp_path / "site"
+    place = site / "identity_toy-1.0.dist-info" / "entry_points.txt"
+    place.write_text(f"{place.read_text()}[identity.help]\ntoy = toy_help\nabsent = toy_absent\n")
+    (site / "toy_help").mkdir()
+    (site / "toy_help" / "__init__.py").write_text("raise SystemExit('imported')")
+    if text is not None:
+        (site / "toy_help" / "help.txt").write_bytes(text)
     lines = identity.ok("--help").splitlines()
     (shown,) = [text for text in lines if text.split()[:1] == ["toy"]]
     assert shown.split(maxsplit=1)[1] == line
-    assert ("Toys:" in lines) == ("Toys" in code)
+    assert ("Toys:" in lines) == (b"Toys" in (text or b""))
     assert lines.index("Start:") < lines.index("Identifiers:") < lines.index(shown)
