@@ -49,7 +49,7 @@ class Machine:
         self.ended = servers.run(*words, environment=inherited | self.settings | dict(environment or {}))
         return self.ended
 
-    def told(self, *words: str | Path, environment: Mapping[str, str] | None = None) -> Any:
+    def run_json(self, *words: str | Path, environment: Mapping[str, str] | None = None) -> Any:
         """What a command says that does what it is asked."""
         ended = self.identity(*words, "--json", environment=environment)
         assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -96,14 +96,14 @@ class ScriptedChain(MemoryLedger):
         return self._send("anchor", root)
 
     async def anchor_status(self, root: bytes) -> AnchorTransaction | None:
-        return self._told("anchor", root)
+        return self._find_transaction("anchor", root)
 
     async def revoke_leaf(self, leaf: bytes) -> AnchorTransaction:
         self._ask()
         return self._send("revocation", leaf)
 
     async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
-        return self._told("revocation", leaf)
+        return self._find_transaction("revocation", leaf)
 
     def _ask(self) -> None:
         self._check_open()
@@ -114,11 +114,11 @@ class ScriptedChain(MemoryLedger):
         known = self.sent.setdefault((kind, digest), _Sent(digest))
         if known.failed:
             known.failed, known.attempt = "", known.attempt + 1
-        told = self._told(kind, digest)
+        told = self._find_transaction(kind, digest)
         assert told is not None
         return told
 
-    def _told(self, kind: str, digest: bytes) -> AnchorTransaction | None:
+    def _find_transaction(self, kind: str, digest: bytes) -> AnchorTransaction | None:
         self._ask()
         if self.is_impatient:
             self.mine()
@@ -252,10 +252,10 @@ class Anchorage:
 def tell(anchorage: Anchorage, story: Any) -> None:
     """Tells one story and closes."""
 
-    async def told() -> None:
+    async def run_story() -> None:
         try:
             await story(anchorage)
         finally:
             await anchorage.close()
 
-    asyncio.run(told())
+    asyncio.run(run_story())

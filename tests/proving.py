@@ -311,7 +311,7 @@ def signed(unsigned: Token, signer: Signer) -> Token:
 def run(folder: Path, story: Callable[[Proving], Awaitable[None]], **wish: Any) -> None:
     """Tells one story in rooms of its own."""
 
-    async def told() -> None:
+    async def run_story() -> None:
         rooms = Proving(folder, **wish)
         try:
             await rooms.begin()
@@ -319,4 +319,4 @@ def run(folder: Path, story: Callable[[Proving], Awaitable[None]], **wish: Any) 
         finally:
             await rooms.close()
 
-    asyncio.run(told())
+    asyncio.run(run_story())

@@ -154,10 +154,10 @@ class ToyHandlers:
         return Answer(200, {"status": "ok"})
 
     async def list_dids(self, request: Request) -> Answer:
-        return self._seen(request)
+        return self._record(request)
 
     async def create_did(self, request: Request) -> Answer:
-        return self._seen(request)
+        return self._record(request)
 
     async def resolve_did(self, request: Request) -> Answer:
         Did.parse(request.path["did"])
@@ -165,15 +165,15 @@ class ToyHandlers:
             raise DidNotFound(details={"did": request.path["did"]})
         if "crash" in request.path["did"]:
             raise ValueError("secret z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq leaked")
-        return self._seen(request)
+        return self._record(request)
 
     async def deactivate_did(self, request: Request) -> Answer:
-        return self._seen(request)
+        return self._record(request)
 
     async def get_key(self, request: Request) -> Answer:
-        return self._seen(request)
+        return self._record(request)
 
-    def _seen(self, request: Request) -> Answer:
+    def _record(self, request: Request) -> Answer:
         self.calls.append(request)
         return Answer(200, {"path": dict(request.path), "query": read(request.query), "body": plain(request.body)})
 

@@ -122,7 +122,7 @@ class Verifying(Proving):
         context = self.context(did, authorization)
         await self.update(did, update_of(AddVerificationMethod(key)), authorization, context, if_match=None)
 
-    async def made(self, **change: Any) -> StoredProof:
+    async def create_proof(self, **change: Any) -> StoredProof:
         """A proof of Hana's, as it is kept."""
         made = await self.proven(self.body(**change))
         stored = await StoredProofs.from_store(self.store).get(made.proof.proof_id)

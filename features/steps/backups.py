@@ -17,18 +17,18 @@ def with_a_service(machine: Machine) -> None:
 
 @given(parsers.parse('the operator has a DID "{name}" registered'))
 def registered(machine: Machine, name: str) -> None:
-    machine.dids[name] = machine.told("did", "create", "--keys", machine.apart / f"{name}.json")["did"]
+    machine.dids[name] = machine.run_json("did", "create", "--keys", machine.apart / f"{name}.json")["did"]
 
 
 @given("the operator backs it up while it runs")
 def backed_up(machine: Machine) -> None:
     target = machine.apart / "backups" / "monday"
-    machine.told("backup", "create", target, "--key-file", machine.apart / "key", "--data-dir", machine.data)
+    machine.run_json("backup", "create", target, "--key-file", machine.apart / "key", "--data-dir", machine.data)
 
 
 @given("a monitor keeps a checkpoint of the log")
 def save_checkpoint_in_monitor(machine: Machine) -> None:
-    key = machine.told("ledger", "key")["verifierKey"]
+    key = machine.run_json("ledger", "key")["verifierKey"]
     ended = machine.identity("ledger", "checkpoint", "--key", key, "--save", machine.apart / "checkpoint")
     assert ended.returncode == 0, ended.stderr
 
@@ -60,7 +60,7 @@ def accepts(machine: Machine) -> None:
 
 @when(parsers.parse('the operator accepts the rollback under the name "{name}"'))
 def accepts_under(machine: Machine, name: str) -> None:
-    machine.told("ledger", "accept-rollback", "--yes", "--data-dir", machine.data, "--new-origin", name)
+    machine.run_json("ledger", "accept-rollback", "--yes", "--data-dir", machine.data, "--new-origin", name)
 
 
 @when("the service is started again")
@@ -103,4 +103,4 @@ def is_not_found(machine: Machine, name: str) -> None:
 
 @then(parsers.parse('the log is called "{name}"'))
 def is_called(machine: Machine, name: str) -> None:
-    assert machine.told("ledger", "key")["verifierKey"].startswith(f"{name}+")
+    assert machine.run_json("ledger", "key")["verifierKey"].startswith(f"{name}+")

@@ -44,14 +44,14 @@ def begun(machine: Machine) -> None:
 @given("Hana notes her DID, a token, a checkpoint and the keys of the service", target_fixture="noted")
 def notes(machine: Machine) -> Noted:
     keys, kept = in_use(machine), machine.apart / "checkpoint"
-    machine.told("ledger", "checkpoint", "--key", keys.checkpoint, "--save", kept)
+    machine.run_json("ledger", "checkpoint", "--key", keys.checkpoint, "--save", kept)
     return Noted(document(machine), new_token(machine), kept, keys)
 
 
 @when(parsers.re('the operator replaces the key of "(?P<key>[a-z]+)"(?P<how>, which was compromised)?'))
 def replaces(machine: Machine, key: str, how: str | None) -> None:
     words = ("keys", "rotate", key, "--data-dir", machine.data, *(["--compromised"] if how else []))
-    done = machine.told(*words, environment=SHORT)
+    done = machine.run_json(*words, environment=SHORT)
     assert done.get("key", "log") == key
 
 
@@ -76,8 +76,8 @@ def after_theft(machine: Machine, noted: Noted, fate: str) -> None:
 def grown(machine: Machine, noted: Noted) -> None:
     words = ("ledger", "verify", machine.dids["Hana"], "--key", noted.keys.checkpoint, "--held", noted.checkpoint)
     # A service has its own DID from its first rotation on; the operator passes it to the verifier.
-    own = machine.told("ledger", "key")["serviceDid"]
-    assert machine.told(*words, *(("--service-did", own) if own else ()))["versions"] >= 2
+    own = machine.run_json("ledger", "key")["serviceDid"]
+    assert machine.run_json(*words, *(("--service-did", own) if own else ()))["versions"] >= 2
 
 
 @then(parsers.re("the key of before (?P<how>leads|does not lead) to the checkpoint"))
@@ -85,9 +85,9 @@ def leads(machine: Machine, noted: Noted, how: str) -> None:
     ended = machine.identity("ledger", "checkpoint", "--key", noted.keys.checkpoint)
     assert ended.returncode == (0 if how == "leads" else 1), ended.stderr
     # The service's own DID leads to it all the same; the operator passes it to the verifier.
-    own = machine.told("ledger", "key")["serviceDid"]
+    own = machine.run_json("ledger", "key")["serviceDid"]
     words = ("ledger", "verify", machine.dids["Hana"], "--key", noted.keys.checkpoint, "--service-did", own)
-    assert machine.told(*words, "--held", noted.checkpoint)["versions"] == 2
+    assert machine.run_json(*words, "--held", noted.checkpoint)["versions"] == 2
 
 
 @then(parsers.parse('of the keys that she noted another one is in use for "{key}" alone'))

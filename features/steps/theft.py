@@ -75,8 +75,8 @@ def copied(machine: Machine) -> None:
 @given(parsers.parse('{name} has a DID of the method "{method}" with a service'))
 def has_did(machine: Machine, name: str, method: str) -> None:
     keys = machine.apart / f"{name}.json"
-    machine.dids[name] = machine.told("did", "create", "--method", method, "--keys", keys)["did"]
-    machine.told("did", "update", "--keys", keys, "--add-service", "own", "LinkedDomains", "https://own.example/")
+    machine.dids[name] = machine.run_json("did", "create", "--method", method, "--keys", keys)["did"]
+    machine.run_json("did", "update", "--keys", keys, "--add-service", "own", "LinkedDomains", "https://own.example/")
 
 
 @when(parsers.parse("Eve writes into the ledger that the DID of {name} has a service of hers"))
@@ -91,7 +91,7 @@ def writes(machine: Machine, name: str) -> None:
 @when("the operator replaces the log key, which was compromised")
 def replaces(machine: Machine) -> None:
     words = ("keys", "rotate", "log", "--compromised", "--data-dir", machine.data)
-    done = machine.told(*words, environment=SHORT)
+    done = machine.run_json(*words, environment=SHORT)
     assert done["generation"] == 2
     assert len(done["retired"]) == 1
 
@@ -99,7 +99,7 @@ def replaces(machine: Machine) -> None:
 @when(parsers.parse("{name} recovers the DID as it was in version {version:d}"))
 def recovers(machine: Machine, name: str, version: int) -> None:
     keys = machine.apart / f"{name}.json"
-    machine.told("did", "recover", "--keys", keys, "--restore-version", str(version), "--keep-keys")
+    machine.run_json("did", "recover", "--keys", keys, "--restore-version", str(version), "--keep-keys")
 
 
 @then("the service refuses to go on with the DID")
@@ -113,7 +113,7 @@ def refuses(machine: Machine) -> None:
 
 @then(parsers.parse("the audit of the operator finds the DID of {name}"))
 def finds(machine: Machine, name: str) -> None:
-    key = machine.told("ledger", "key")["verifierKey"]
+    key = machine.run_json("ledger", "key")["verifierKey"]
     assert machine.running is not None
     ended = machine.identity("ledger", "audit", "--logs", "--url", machine.running.wire.url, "--key", key, "--json")
     assert ended.returncode == 1
@@ -128,19 +128,21 @@ def others(machine: Machine) -> None:
 @then(parsers.parse("the DID of {name} shows a service of Eve"))
 def shows(machine: Machine, name: str) -> None:
     # The index follows what others write into the ledger.
-    eventually(lambda: HERS in json.dumps(machine.told("did", "resolve", machine.dids[name])), "Eve's service is shown")
+    eventually(
+        lambda: HERS in json.dumps(machine.run_json("did", "resolve", machine.dids[name])), "Eve's service is shown"
+    )
 
 
 @then(parsers.parse("the DID of {name} shows no service of Eve"))
 def shows_none(machine: Machine, name: str) -> None:
-    document = json.dumps(machine.told("did", "resolve", machine.dids[name]))
+    document = json.dumps(machine.run_json("did", "resolve", machine.dids[name]))
     assert HERS not in document
     assert "https://own.example/" in document
 
 
 @then(parsers.parse("{name} finds {count:d} versions where she made {own:d}"))
 def finds_versions(machine: Machine, name: str, count: int, own: int) -> None:
-    assert machine.told("did", "history", machine.dids[name])["total"] == count == own + 1
+    assert machine.run_json("did", "history", machine.dids[name])["total"] == count == own + 1
 
 
 @then(parsers.parse('the log of {name} is taken by "identity did log verify" and by the reader "did-webvh"'))
@@ -190,8 +192,8 @@ def one_more_taken(machine: Machine, name: str) -> None:
 )
 def refused_with_history(machine: Machine, name: str) -> None:
     """A reader has a history that contains the retirement, and a proof of the place of the true entries."""
-    key, kept, proof = machine.told("ledger", "key")["verifierKey"], machine.apart / "kept", machine.apart / "proof"
-    machine.told("ledger", "verify", machine.dids[name], "--key", key, "--save", kept)
+    key, kept, proof = machine.run_json("ledger", "key")["verifierKey"], machine.apart / "kept", machine.apart / "proof"
+    machine.run_json("ledger", "verify", machine.dids[name], "--key", key, "--save", kept)
     proof.write_text(machine.identity("ledger", "prove", machine.dids[name]).stdout)
     known = ("--service-history", kept, "--key", key, "--proof", proof)
     lines = log_of(machine, name)

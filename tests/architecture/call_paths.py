@@ -88,12 +88,12 @@ class Recorder:
                 and module not in NOT_COUNTED
                 and not frame.f_code.co_name.startswith("<")
             ):
-                call = (module, self._made(frame) or name)
+                call = (module, self._name_constructor(frame) or name)
                 self.calls.append(call)
                 self.places[call] = (frame.f_code.co_filename, frame.f_code.co_firstlineno)
 
     @staticmethod
-    def _made(frame: FrameType) -> str | None:
+    def _name_constructor(frame: FrameType) -> str | None:
         """Return the name of an ``__init__`` with its class: one that is generated has none in its name."""
         if frame.f_code.co_name != "__init__":
             return None

@@ -34,14 +34,14 @@ class Destinations:
     extensions: Mapping[str, list[str]]
     libraries: Mapping[str, list[str]]
 
-    def found(self, module: str) -> list[str]:
+    def list_distributions(self, module: str) -> list[str]:
         """Return each distribution with a pattern that matches ``module``."""
         both = {**self.extensions, **self.libraries}
         return [name for name, patterns in both.items() if any(matches(module, each) for each in patterns)]
 
-    def of(self, module: str) -> str:
+    def find_distribution(self, module: str) -> str:
         """Return the distribution of ``module``; ``kernel`` where no pattern matches."""
-        return next(iter(self.found(module)), KERNEL)
+        return next(iter(self.list_distributions(module)), KERNEL)
 
 
 def matches(module: str, pattern: str) -> bool:
@@ -99,7 +99,7 @@ def _module(trees: Trees, name: str) -> str | None:
 
 def extension_imports(trees: Trees, table: Destinations) -> list[Import]:
     """Return the names that kernel modules import from modules of extensions."""
-    homes = {module: table.of(module) for module in trees}
+    homes = {module: table.find_distribution(module) for module in trees}
     return [one for one in imports(trees) if homes[one.importer] == KERNEL and homes[one.imported] in table.extensions]
 
 

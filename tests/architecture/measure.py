@@ -102,7 +102,7 @@ def extension_sizes() -> dict[str, Size]:
     """Return the size of what moves to each distribution, and of the kernel that stays."""
     paths: defaultdict[str, list[Path]] = defaultdict(list)
     for path in modules():
-        paths[destinations().of(name_of(path.relative_to(CORE)))].append(path)
+        paths[destinations().find_distribution(name_of(path.relative_to(CORE)))].append(path)
     return {name: size_of(paths[name]) for name in [*destinations().extensions, *destinations().libraries, KERNEL]}
 
 
@@ -202,7 +202,9 @@ def main() -> None:
     print_sizes("package", package_sizes())
     print_sizes("folder", {folder: size_of(shipped(folder)) for folder in ("identity_core", "packages", "plugins")})
     print_sizes("moves to", extension_sizes())
-    imported = Counter(destinations().of(one.imported) for one in extension_imports(trees(), destinations()))
+    imported = Counter(
+        destinations().find_distribution(one.imported) for one in extension_imports(trees(), destinations())
+    )
     print("names that the kernel imports:", ", ".join(f"{name} {count}" for name, count in imported.most_common()))
     print("circles:", "; ".join(" - ".join(circle) for circle in module_circles(trees())), end="\n\n")
     for name, path in call_paths().items():

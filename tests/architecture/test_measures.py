@@ -57,7 +57,7 @@ def test_every_pattern_of_an_extension_matches_a_module() -> None:
 
 
 def test_no_module_moves_to_two_extensions() -> None:
-    found = {module: destinations().found(module) for module in trees()}
+    found = {module: destinations().list_distributions(module) for module in trees()}
     assert {module: names for module, names in found.items() if len(names) > 1} == {}
 
 

@@ -323,8 +323,8 @@ def test_every_refusal_names_its_request_and_so_does_the_log(server: LocalServer
     assert {400, 401, 404, 405, 406, 413, 415, 431} <= set(refused.values())
     assert len(refused) == len(answers), "each is a refusal and has an id of its own"
 
-    def told() -> set[tuple[str, int]]:
+    def read_logged() -> set[tuple[str, int]]:
         found = re.findall(r" status=(\d+) .*?requestId=(\S+)", server.log.read_text())
         return {(request_id, int(status)) for status, request_id in found}
 
-    until(SECONDS, "the log has each", lambda: refused.items() <= told())
+    until(SECONDS, "the log has each", lambda: refused.items() <= read_logged())

@@ -117,7 +117,7 @@ def office(target: Target) -> Office:
     return Office.open(target.wire, target.stranger)
 
 
-def said(answer: Answer) -> tuple[int, dict[str, str], bytes]:
+def strip_variable_parts(answer: Answer) -> tuple[int, dict[str, str], bytes]:
     """Everything about an answer that may tell something."""
     request_id = answer.headers["x-request-id"].encode()
     headers = {name: value for name, value in answer.headers.items() if name not in VARIABLE}
@@ -138,7 +138,7 @@ def test_foreign_credential_looks_like_a_missing_one(office: Office, method: str
         f"/credentials/{one}" + ("" if method == "GET" else "/status")
         for one in (record["id"], suspended["id"], ABSENT)
     ]
-    answers = [said(ask(mallory, method, place, body)) for place in places]
+    answers = [strip_variable_parts(ask(mallory, method, place, body)) for place in places]
     assert answers[0] == answers[1] == answers[2]
     assert answers[0][0] == 404
 

@@ -31,12 +31,12 @@ def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     server = request.getfixturevalue("postgres_server") if request.param == "postgresql" else None
     environment = {} if server is None else {"IDENTITY_DATABASE_URL": server.new_database()}
     with service(folder, environment=environment) as running:
-        yield People.of(Target(running.wire, running.stranger, folder, 1))
+        yield People.create(Target(running.wire, running.stranger, folder, 1))
 
 
 @pytest.fixture
 def scene(people: People) -> Scene:
-    return Scene.of(people)
+    return Scene.create(people)
 
 
 CURSORS = [
@@ -74,7 +74,7 @@ def test_a_text_with_a_nul_is_kept_or_refused(scene: Scene) -> None:
 def test_no_credential_has_a_nul_in_its_name(scene: Scene) -> None:
     asked = scene.ask(scene.body(credentialId=NUL))
     assert asked.outcome in ((404, "CREDENTIAL_NOT_FOUND"), MALFORMED)
-    told = scene.target.wire.call("POST", f"{PREFIX}/challenges", {"domain": NUL}, scene.by(scene.holder))
+    told = scene.target.wire.call("POST", f"{PREFIX}/challenges", {"domain": NUL}, scene.authorize(scene.holder))
     assert told.outcome == MALFORMED
     # The next request on the same connections finds them in order.
     assert scene.ask().status == 201
@@ -82,7 +82,7 @@ def test_no_credential_has_a_nul_in_its_name(scene: Scene) -> None:
 
 def test_unchecked_names_are_not_looked_up(scene: Scene) -> None:
     shown = scene.target.wire.call(
-        "GET", f"{PREFIX}/credentials/{scene.credential_id}", None, scene.by(scene.holder)
+        "GET", f"{PREFIX}/credentials/{scene.credential_id}", None, scene.authorize(scene.holder)
     ).json["credential"]
     for change in ({"id": NUL}, {"credentialSchema": shown["credentialSchema"] | {"id": NUL}}, {"issuer": NUL}):
         told = scene.target.wire.call("POST", f"{PREFIX}/credentials/verify", {"credential": shown | change})
@@ -90,7 +90,7 @@ def test_unchecked_names_are_not_looked_up(scene: Scene) -> None:
         assert told.status == 400 or told.json["verified"] is False
     proof = scene.ask().json["proof"]
     for expected in ({"challenge": "vc1_" + "\0" * 43}, {"schemaId": NUL}, {"domain": NUL}):
-        for headers in ({}, scene.by(scene.holder)):
+        for headers in ({}, scene.authorize(scene.holder)):
             told = scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", proof | expected, headers)
             assert told.outcome in ((200, None), MALFORMED), expected
             assert told.status == 400 or told.json["verified"] is False
@@ -100,10 +100,13 @@ def test_unchecked_names_are_not_looked_up(scene: Scene) -> None:
 def test_an_integer_as_an_exponent_is_no_fault(scene: Scene, number: str) -> None:
     """JSON Schema calls all of them integers."""
     body = json.dumps(scene.body())[:-1].encode() + f', "syncWaitMs": {number}}}'.encode()
-    answer = scene.target.wire.call("POST", PROOFS, body, scene.by(scene.agent))
+    answer = scene.target.wire.call("POST", PROOFS, body, scene.authorize(scene.agent))
     assert answer.outcome == MALFORMED
     proof = scene.ask().json["proofId"]
     revoked = scene.target.wire.call(
-        "POST", f"{PREFIX}/zkp/proofs/{proof}/revoke", f'{{"syncWaitMs": {number}}}'.encode(), scene.by(scene.agent)
+        "POST",
+        f"{PREFIX}/zkp/proofs/{proof}/revoke",
+        f'{{"syncWaitMs": {number}}}'.encode(),
+        scene.authorize(scene.agent),
     )
     assert revoked.outcome == MALFORMED

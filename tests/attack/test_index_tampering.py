@@ -59,53 +59,55 @@ Edit = Callable[[Database, Holder, Holder], None]
 
 
 def replaces_the_key(database: Database, victim: Holder, _: Holder) -> None:
-    database.put(victim.did, 2, document=with_key(database.row(victim.did, 2)["document"], victim))
+    database.overwrite(victim.did, 2, document=with_key(database.row(victim.did, 2)["document"], victim))
 
 
 def replaces_the_key_in_all_versions(database: Database, victim: Holder, _: Holder) -> None:
     for version in (1, 2):
-        database.put(victim.did, version, document=with_key(database.row(victim.did, version)["document"], victim))
+        database.overwrite(
+            victim.did, version, document=with_key(database.row(victim.did, version)["document"], victim)
+        )
 
 
 def takes_the_tag_away_too(database: Database, victim: Holder, _: Holder) -> None:
     replaces_the_key(database, victim, victim)
-    database.put(victim.did, 2, mac=None)
+    database.overwrite(victim.did, 2, mac=None)
 
 
 def makes_a_tag_up(database: Database, victim: Holder, _: Holder) -> None:
     replaces_the_key(database, victim, victim)
-    database.put(victim.did, 2, mac=bytes(32))
+    database.overwrite(victim.did, 2, mac=bytes(32))
 
 
 def sets_another_recovery_key(database: Database, victim: Holder, _: Holder) -> None:
-    database.put(victim.did, 2, state=edited(database.row(victim.did, 2)["state"], recovery=public(THIEF)))
+    database.overwrite(victim.did, 2, state=edited(database.row(victim.did, 2)["state"], recovery=public(THIEF)))
 
 
 def lets_herself_sign_entries(database: Database, victim: Holder, _: Holder) -> None:
-    database.put(victim.did, 2, state=edited(database.row(victim.did, 2)["state"], updateKeys=[public(THIEF)]))
+    database.overwrite(victim.did, 2, state=edited(database.row(victim.did, 2)["state"], updateKeys=[public(THIEF)]))
 
 
 def deactivates(database: Database, victim: Holder, _: Holder) -> None:
-    database.put(victim.did, 2, state=edited(database.row(victim.did, 2)["state"], deactivated=True))
+    database.overwrite(victim.did, 2, state=edited(database.row(victim.did, 2)["state"], deactivated=True))
 
 
 def copies_the_row_of_another(database: Database, victim: Holder, another: Holder) -> None:
     row = database.row(another.did, 2)
-    database.put(victim.did, 2, **{name: row[name] for name in ("state", "document", "changes", "key_id", "mac")})
+    database.overwrite(victim.did, 2, **{name: row[name] for name in ("state", "document", "changes", "key_id", "mac")})
 
 
 def puts_the_old_version_in_the_place_of_the_new(database: Database, victim: Holder, _: Holder) -> None:
     row = database.row(victim.did, 1)
-    database.put(victim.did, 2, **{name: row[name] for name in ("state", "document", "changes", "key_id", "mac")})
+    database.overwrite(victim.did, 2, **{name: row[name] for name in ("state", "document", "changes", "key_id", "mac")})
 
 
 def numbers_the_old_version_as_the_newest(database: Database, victim: Holder, _: Holder) -> None:
     database.sql("DELETE FROM did_versions WHERE did = ? AND version_id = 2", victim.did)
-    database.put(victim.did, 1, version_id=2)
+    database.overwrite(victim.did, 1, version_id=2)
 
 
 def changes_the_transaction(database: Database, victim: Holder, _: Holder) -> None:
-    database.put(victim.did, 2, transaction_hash=bytes(32))
+    database.overwrite(victim.did, 2, transaction_hash=bytes(32))
 
 
 EDITS: tuple[Edit, ...] = (
@@ -261,7 +263,7 @@ def test_an_owner_is_not_believed_either(site: Site) -> None:
         ).json
         thief = Stranger(running.wire, made["apiKey"])
         own = thief.holder().did
-        site.database.put(hana.did, 1, owner=site.database.row(own, 1)["owner"])
+        site.database.overwrite(hana.did, 1, owner=site.database.row(own, 1)["owner"])
         mine = {"X-API-Key": thief.api_key}
         listed = running.wire.call("GET", "/api/v1/dids", None, mine)
         assert [one["did"] for one in listed.json["items"]] == [own]

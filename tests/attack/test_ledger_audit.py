@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def held(folder: Path) -> Path:
+def held_checkpoint(folder: Path) -> Path:
     return folder.parent / "held"
 
 
@@ -65,8 +65,8 @@ def written(folder: Path, leaves: list[bytes], **more: Any) -> Path:
     return folder
 
 
-def test_a_sound_log_is_sound(folder: Path, held: Path) -> None:
-    body = audit("--dir", folder, "--held", held)
+def test_a_sound_log_is_sound(folder: Path, held_checkpoint: Path) -> None:
+    body = audit("--dir", folder, "--held", held_checkpoint)
     assert body["entries"] == COUNT
     assert body["held"] == 1
     assert body["sound"]
@@ -172,20 +172,20 @@ def test_a_shorter_last_bundle(folder: Path) -> None:
     assert found["missing-tail"] == ["entry 601"]
 
 
-def test_a_missing_tail_against_a_held_checkpoint(folder: Path, held: Path) -> None:
+def test_a_missing_tail_against_a_held_checkpoint(folder: Path, held_checkpoint: Path) -> None:
     """Cut and signed anew: in itself it is sound."""
     written(folder, LEAVES[:200], note=KEY.note(LEAVES[:200]))
     assert audit("--dir", folder)["sound"]
-    found = kinds(audit("--dir", folder, "--held", held))
+    found = kinds(audit("--dir", folder, "--held", held_checkpoint))
     assert found == {"missing-tail": ["entry 201"]}
 
 
-def test_a_fork_that_was_signed_anew(folder: Path, held: Path) -> None:
+def test_a_fork_that_was_signed_anew(folder: Path, held_checkpoint: Path) -> None:
     """History written anew with the log's own key: in itself it is sound, and anyone who kept a checkpoint has the proof."""
     other = [*LEAVES[:50], replace(LogLeaf.parse(LEAVES[50]), entry=b"{}").encode(), *LEAVES[51:]]
     written(folder, other, note=KEY.note(other))
     assert audit("--dir", folder)["sound"]
-    found = kinds(audit("--dir", folder, "--held", held))
+    found = kinds(audit("--dir", folder, "--held", held_checkpoint))
     assert found == {"fork": ["checkpoint of 300"]}
 
 
@@ -221,9 +221,9 @@ def test_an_entry_that_is_no_leaf_under_a_new_signature(folder: Path) -> None:
     assert found["form"] == ["entry 6"]
 
 
-def test_a_held_checkpoint_that_nobody_signed_is_refused(folder: Path, held: Path) -> None:
-    held.write_bytes(HELD.replace(b"\n300\n", b"\n299\n"))
-    words = ["ledger", "audit", "--key", str(KEY.verifier), "--dir", str(folder), "--held", str(held)]
+def test_a_held_checkpoint_that_nobody_signed_is_refused(folder: Path, held_checkpoint: Path) -> None:
+    held_checkpoint.write_bytes(HELD.replace(b"\n300\n", b"\n299\n"))
+    words = ["ledger", "audit", "--key", str(KEY.verifier), "--dir", str(folder), "--held", str(held_checkpoint)]
     result = CliRunner().invoke(main, words, prog_name="identity")
     assert result.exit_code == 1
     assert "signature of" in result.stderr

@@ -49,7 +49,7 @@ def keys_of(line: bytes) -> dict[str, Any]:
     }
 
 
-def said(signer: WalletSigner, *others: WalletSigner) -> dict[str, Any]:
+def build_parameters(signer: WalletSigner, *others: WalletSigner) -> dict[str, Any]:
     return committed(signer, *others).parameters()
 
 
@@ -68,10 +68,10 @@ def test_every_entry_says_its_keys_and_the_next_until_the_end() -> None:
     at = due + MINUTE
     life.change(Deactivate(life.authorize(at)), at)
     assert [keys_of(line) for line in life.entries] == [
-        said(FIRST, SECOND),
-        said(FIRST, SECOND),
-        said(SECOND, THIRD),
-        said(SECOND, THIRD),
+        build_parameters(FIRST, SECOND),
+        build_parameters(FIRST, SECOND),
+        build_parameters(SECOND, THIRD),
+        build_parameters(SECOND, THIRD),
         {"updateKeys": [SECOND.multikey], "nextKeyHashes": []},
     ]
     assert verify(b"\n".join(life.entries)).deactivated
@@ -87,7 +87,7 @@ def test_old_log_changes_with_its_controller() -> None:
     # The entry that begins is signed by the key of before, and may name the next one at once.
     update = Update((AddService(NewService("B", "https://b.example/", "b")),), life.authorize(at))
     life.change(update, at, committed(SECOND, THIRD))
-    assert keys_of(life.entries[-1]) == said(SECOND, THIRD)
+    assert keys_of(life.entries[-1]) == build_parameters(SECOND, THIRD)
     assert (life.state.update_keys, len(life.state.next_key_hashes)) == ((SECOND.multikey,), 2)
     life.signer = SECOND
     at = life.later()
@@ -107,7 +107,7 @@ def test_the_end_of_a_grace_period_begins_nothing() -> None:
     with pytest.raises(InvalidDocument):
         life.entry(Expire(), due, committed(FIRST, SECOND))
     item = parsed(life.entry(Expire(), due))
-    item["parameters"] |= said(FIRST, THIEF)
+    item["parameters"] |= build_parameters(FIRST, THIEF)
     with pytest.raises(LogInvalid):
         METHOD.apply(life.state, resealed(item, life.state, FIRST))
 
@@ -182,7 +182,7 @@ def test_uncommitted_key_is_refused() -> None:
         life.entry(update, at)
     life.signer = SECOND
     item = parsed(life.entry(update, at, committed(SECOND, THIRD)))
-    item["parameters"] |= said(FIRST, SECOND)
+    item["parameters"] |= build_parameters(FIRST, SECOND)
     with pytest.raises(LogInvalid, match="did not commit"):
         METHOD.apply(life.state, resealed(item, life.state, FIRST))
 
@@ -197,7 +197,7 @@ def test_a_key_that_was_left_signs_nothing_more() -> None:
             life.entry(update, at, keys)
     life.signer = SECOND
     item = parsed(life.entry(update, at))
-    for keys in (said(SECOND, THIRD), said(FIRST, SECOND), said(FIRST, THIEF)):
+    for keys in (build_parameters(SECOND, THIRD), build_parameters(FIRST, SECOND), build_parameters(FIRST, THIEF)):
         item["parameters"] |= keys
         with pytest.raises(LogInvalid):
             METHOD.apply(life.state, resealed(item, life.state, FIRST))
@@ -340,7 +340,11 @@ def test_retired_key_cannot_retire_successor() -> None:
     life = taken_over()
     item = parsed(life.entry(RetireLogKey(FIRST.multikey, 7, False), life.later()))
     item["parameters"]["change"]["retired"]["multikey"] = SECOND.multikey
-    for keys, signer in ((said(SECOND, THIRD), FIRST), (said(FIRST, SECOND), FIRST), (said(THIRD, FIRST), THIRD)):
+    for keys, signer in (
+        (build_parameters(SECOND, THIRD), FIRST),
+        (build_parameters(FIRST, SECOND), FIRST),
+        (build_parameters(THIRD, FIRST), THIRD),
+    ):
         item["parameters"] |= keys
         with pytest.raises(LogInvalid):
             METHOD.apply(life.state, resealed(item, life.state, signer))

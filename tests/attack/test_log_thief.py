@@ -57,13 +57,13 @@ class Loot:
             place for place, item in enumerate(self.items) if place and "strictEvidence" in item["parameters"]["change"]
         ]
 
-    def at(self, place: int, seconds: float = 1) -> str:
+    def format_time_after(self, place: int, seconds: float = 1) -> str:
         moment = datetime.fromisoformat(self.items[place]["versionTime"]) + timedelta(seconds=seconds)
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def evidence(self, key: SigningKey, purpose: str = "-", digest: str = "-") -> Item:
         """A signature over a challenge that ends four minutes after the newest entry."""
-        end = self.at(-1, 240)[:19] + "Z"
+        end = self.format_time_after(-1, 240)[:19] + "Z"
         text = f"didauth:v1 {ORIGIN} {self.did} {purpose} {digest} {base64url(bytes(32))} {end}"
         signature = base64url(key.sign(text.encode()).signature)
         return {"scheme": "DIDAuth", "key": public(key), "challenge": text, "signature": signature}
@@ -82,7 +82,7 @@ class Loot:
         """One entry more, which gives the DID a key of the thief."""
         item = copy.deepcopy(self.items[-1])
         key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": public(THIEF)}
-        item["versionTime"] = self.at(-1)
+        item["versionTime"] = self.format_time_after(-1)
         step = {"operation": "addVerificationMethod", "verificationMethod": key | {"purposes": ["authentication"]}}
         change = {"operation": "update", "proofBy": "service", "authorization": authorization}
         item["parameters"] = {"change": change if "body" in authorization else change | {"operations": [step]}}

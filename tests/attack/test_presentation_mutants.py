@@ -205,7 +205,7 @@ def test_without_t0(monkeypatch):
     assert asked.verdict(text) == MISMATCH
     honest = VerifierVector.second
 
-    def without(self, c, value):
+    def drop_first(self, c, value):
         return honest(self, c, value)[1:]
 
     class Forgetful(cheater("one digit takes all")):
@@ -213,7 +213,7 @@ def test_without_t0(monkeypatch):
             return super().second(y)[1:]
 
     text = forge(asked, vector=Forgetful)
-    passes_only(monkeypatch, lambda patch: patch.setattr(VerifierVector, "second", without), asked, text)
+    passes_only(monkeypatch, lambda patch: patch.setattr(VerifierVector, "second", drop_first), asked, text)
 
 
 def test_without_rows(monkeypatch):
@@ -403,10 +403,10 @@ def test_without_u(monkeypatch):
     hers = PresentationEnvelope.decode(asked.prove()).pseudonym
     honest = relation.PresentationRelation.first_message
 
-    def without(self, bound, inits, agreed, pseudonym, commitments):
+    def ignore_commitments(self, bound, inits, agreed, pseudonym, commitments):
         return honest(self, bound, inits, agreed, [], commitments)
 
-    loose = lambda patch: patch.setattr(relation.PresentationRelation, "first_message", without)  # noqa: E731
+    loose = lambda patch: patch.setattr(relation.PresentationRelation, "first_message", ignore_commitments)  # noqa: E731
     with monkeypatch.context() as patch:
         loose(patch)
         his = PresentationEnvelope.decode(ottos.prove())

@@ -464,15 +464,15 @@ def test_equal_numbers_that_are_the_same():
     held = [CREDENTIAL, HANA_HOLDS.obtain(IVO, handle=HANDLE + 1)]
     right, wrong = HANA["balance"], HANA["balance"] + 1
 
-    def asked(*values):
+    def build_scene(*values):
         parts = [(HEADER, *([("balance", "eq", value)] if value is not None else [])) for value in values]
         return Scene(ask(*parts, same=same, holder=PLAIN), tuple(held))
 
     for values in ((right, right), (right, None), (None, right)):
-        fine = asked(*values)
+        fine = build_scene(*values)
         assert fine.verdict(fine.prove()) is True
     for values in ((right, wrong), (wrong, right), (wrong, None), (None, wrong)):
-        false = asked(*values)
+        false = build_scene(*values)
         with pytest.raises(PredicateNotSatisfied):
             false.prove()
         assert false.verdict(forge(false)) == MISMATCH

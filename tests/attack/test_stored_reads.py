@@ -147,7 +147,7 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         time.sleep(1.1)
         assert new.act("update", service("later")).status == 200
         document = thief.row(changed.did, 2)["document"]
-        thief.put(changed.did, 2, document=document.replace(b"hana", b"hahn"))
+        thief.overwrite(changed.did, 2, document=document.replace(b"hana", b"hahn"))
         thief.sql("DELETE FROM did_versions WHERE did = ? AND version_id = 1", shortened.did)
         thief.sql("DELETE FROM did_versions WHERE did = ? AND version_id = 2", behind.did)
         holders = (new, middle, long, graced, gone, changed, shortened, behind)

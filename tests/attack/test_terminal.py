@@ -25,7 +25,7 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066
 
 @pytest.fixture
 def scene(target: Target) -> Scene:
-    return Scene.of(People.of(target))
+    return Scene.create(People.create(target))
 
 
 def identity(scene: Scene, *words: str) -> subprocess.CompletedProcess[str]:
@@ -36,7 +36,7 @@ def test_a_reason_of_an_agent_reaches_no_terminal(scene: Scene) -> None:
     """The proof's revocation, as its agent wrote it and an operator reads it."""
     proof = scene.ask().json["proofId"]
     place = f"{PREFIX}/zkp/proofs/{proof}/revoke"
-    assert scene.target.wire.call("POST", place, {"reason": HOSTILE}, scene.by(scene.agent)).status == 200
+    assert scene.target.wire.call("POST", place, {"reason": HOSTILE}, scene.authorize(scene.agent)).status == 200
     for form in ((), ("--json",)):
         told = identity(scene, "proof", "get", proof, "--url", scene.target.wire.url, *form)
         assert told.returncode == 0, told.stderr

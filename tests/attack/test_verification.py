@@ -42,7 +42,7 @@ THRESHOLD = 4_999_937
 @pytest.fixture
 def tell(tmp_path: Path) -> Callable[[Story], None]:
     def tell(story: Story) -> None:
-        async def told() -> None:
+        async def run_story() -> None:
             rooms = Verifying(tmp_path, workers=Workers(bbs.BbsProver(select(), os.urandom)))
             try:
                 await rooms.begin()
@@ -50,7 +50,7 @@ def tell(tmp_path: Path) -> Callable[[Story], None]:
             finally:
                 await rooms.close()
 
-        asyncio.run(told())
+        asyncio.run(run_story())
 
     return tell
 
@@ -73,7 +73,7 @@ def test_the_forger_can_open_and_close_an_envelope(tell: Callable[[Story], None]
     """Else the edits below would be refused for their form alone."""
 
     async def story(rooms: Verifying) -> None:
-        text = (await rooms.made()).proof.proof
+        text = (await rooms.create_proof()).proof.proof
         assert closed(envelope_of(text)) == text
         assert (await bare(rooms, text)).verified
 
@@ -83,7 +83,7 @@ def test_the_forger_can_open_and_close_an_envelope(tell: Callable[[Story], None]
 def test_every_member_of_envelope_edited_or_taken_from_another(tell: Callable[[Story], None]) -> None:
     async def story(rooms: Verifying) -> None:
         mine, other = [
-            envelope_of((await rooms.made(domain=where)).proof.proof) for where in (SHOP, "https://b.example")
+            envelope_of((await rooms.create_proof(domain=where)).proof.proof) for where in (SHOP, "https://b.example")
         ]
         assert mine.keys() == other.keys()
         for name in mine:
@@ -96,7 +96,7 @@ def test_every_member_of_envelope_edited_or_taken_from_another(tell: Callable[[S
 
 def test_octets_flipped_anywhere(tell: Callable[[Story], None]) -> None:
     async def story(rooms: Verifying) -> None:
-        text = (await rooms.made()).proof.proof
+        text = (await rooms.create_proof()).proof.proof
         dice = random.Random(20260105)
         for _ in range(rounds(40)):
             data = bytearray(base64url_decode(text))
@@ -135,7 +135,7 @@ def test_whatever_is_sent_is_a_verdict(tell: Callable[[Story], None], text: str)
 
 def test_each_public_signal_and_their_order(tell: Callable[[Story], None]) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made(domain=SHOP)
+        made = await rooms.create_proof(domain=SHOP)
         signals = made.proof.public_signals
         edits = [(*signals[:place], signals[place] + "A", *signals[place + 1 :]) for place in range(len(signals))]
         edits += [signals[:-1], (*signals, ""), tuple(reversed(signals)), ()]
@@ -150,7 +150,7 @@ def test_a_proof_shown_to_another_verifier(tell: Callable[[Story], None]) -> Non
     """Vera takes the proof that Hana's agent gave her to another shop, which gave a challenge of its own."""
 
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made(challenge="the challenge of Vera", domain=SHOP)
+        made = await rooms.create_proof(challenge="the challenge of Vera", domain=SHOP)
         shop = asking(challenge="the challenge of the bank", domain="https://bank.example")
         for verdict in (await rooms.verify(made, shop), await rooms.verify_stored(made, shop)):
             assert verdict.errors == (CheckCode.CHALLENGE_MISMATCH, CheckCode.DOMAIN_MISMATCH)
@@ -162,7 +162,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
     """Mallory lists Ivo's public key in her own document and renames the method in Hana's proof."""
 
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         method = envelope_of(made.proof.proof)
         ivo, mallory = str(rooms.did(rooms.ivo)), str(rooms.did(rooms.mallory))
         renamed = json.loads(json.dumps(method).replace(ivo, mallory))
@@ -170,7 +170,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
         real = rooms.reader.read_current
         listed = (await real(rooms.did(rooms.ivo))).head.state.document.to_json()
 
-        async def standing(did: Any) -> Any:
+        async def resolve_forged(did: Any) -> Any:
             found = await real(did)
             state = found.recorded.state
             value = json.loads(json.dumps(listed).replace(ivo, mallory))
@@ -181,7 +181,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
             methods = rooms.reader.methods
             parse = staticmethod(rooms.reader.parse)
 
-        Reader.read_current = staticmethod(standing)  # type: ignore[attr-defined]
+        Reader.read_current = staticmethod(resolve_forged)  # type: ignore[attr-defined]
         check = replace(rooms.received.check, issuers=replace(rooms.received.check.issuers, reader=Reader))  # type: ignore[arg-type]
         rooms.received = replace(rooms.received, check_anonymously=check)
         verdict = await bare(rooms, closed(renamed))
@@ -193,7 +193,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
 
 def test_a_foreign_proof_is_an_absent_one(tell: Callable[[Story], None]) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         context = RequestContext("getProof", rooms.caller(rooms.mallory), "r-6")
         refusals: list[IdentityError] = []
         for proof_id in (made.id, "00000000-0000-4000-8000-000000000000", "' OR 1=1 --", "%", ""):
@@ -217,7 +217,7 @@ def test_no_value_is_left_behind(tell: Callable[[Story], None], tmp_path: Path) 
     async def story(rooms: Verifying) -> None:
         predicate = {"attributeName": "income", "type": "gte", "value": THRESHOLD}
         token = rooms.token(action="zkp.prove.income.gte")
-        made = await rooms.made(token=token, predicate=predicate)
+        made = await rooms.create_proof(token=token, predicate=predicate)
         vera = rooms.caller(rooms.vera)
         await rooms.verify(made, asking(predicate), caller=vera)
         await rooms.verify(made, asking({**predicate, "value": THRESHOLD + 1}), caller=OPERATOR)

@@ -46,7 +46,7 @@ class Database:
         read = [bytes(value) if isinstance(value, memoryview) else value for value in found[0]]
         return dict(zip(names, read, strict=True))
 
-    def put(self, did: str, version: int, **columns: Any) -> None:
+    def overwrite(self, did: str, version: int, **columns: Any) -> None:
         """Overwrites columns of a row."""
         names = ", ".join(f"{name} = ?" for name in columns)
         self.sql(f"UPDATE did_versions SET {names} WHERE did = ? AND version_id = ?", *columns.values(), did, version)

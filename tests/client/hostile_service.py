@@ -130,7 +130,7 @@ class Hostile(socketserver.ThreadingTCPServer):
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.lock = threading.Lock()
 
-    def of(self, name: str) -> str:
+    def build_url(self, name: str) -> str:
         """Where the service of a case is."""
         return f"{self.url}/{place(name)}"
 

@@ -198,7 +198,7 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
     older = [json.loads(line)["parameters"]["change"] for line in life.entries[1:place]]
     evidences = [said["authorization"] for said in older if "authorization" in said]
 
-    def said(body: Json) -> Json:
+    def get_change(body: Json) -> Json:
         found: Json = body["parameters"]["change"]
         return found
 
@@ -211,32 +211,39 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
     yield "contexts twice", lambda body: body["state"].update({"@context": body["state"]["@context"] * 2})
     yield "one context", lambda body: body["state"].update({"@context": SERVICE_CONTEXTS[1]})
     yield "a key in another place", lambda body: body["state"].get("verificationMethod", []).reverse()
-    yield "another signature", lambda body: said(body).get("authorization", {}).update(signature="A" * 86)
-    yield "another key", lambda body: said(body).get("authorization", {}).update(key=life.controller.key().public)
-    yield "another scheme", lambda body: said(body).get("authorization", {}).update(scheme="Other")
-    yield "no evidence", lambda body: said(body).pop("authorization", None)
+    yield "another signature", lambda body: get_change(body).get("authorization", {}).update(signature="A" * 86)
+    yield "another key", lambda body: get_change(body).get("authorization", {}).update(key=life.controller.key().public)
+    yield "another scheme", lambda body: get_change(body).get("authorization", {}).update(scheme="Other")
+    yield "no evidence", lambda body: get_change(body).pop("authorization", None)
     yield (
         "another operation",
-        lambda body: said(body).update(operation="update" if said(body)["operation"] != "update" else "keyExpired"),
+        lambda body: get_change(body).update(
+            operation="update" if get_change(body)["operation"] != "update" else "keyExpired"
+        ),
     )
-    yield "no operations", lambda body: said(body).update(operations=[])
+    yield "no operations", lambda body: get_change(body).update(operations=[])
     yield (
         "a body",
         lambda body: (
-            said(body).get("authorization", {}).update(body={"operation": "setAlsoKnownAs", "alsoKnownAs": []})
+            get_change(body).get("authorization", {}).update(body={"operation": "setAlsoKnownAs", "alsoKnownAs": []})
         ),
     )
-    yield "lax rules", lambda body: said(body).update(strictGrace=False)
-    yield "strictEvidence off", lambda body: said(body).update(strictEvidence=False)
-    yield "strictEvidence on", lambda body: said(body).update(strictEvidence=True)
-    yield "strictEvidence as a number", lambda body: said(body).update(strictEvidence=1)
-    yield "strictEvidence never begun", lambda body: said(body).pop("strictEvidence", None)
-    yield "an operation that begins strictEvidence", lambda body: said(body).get("operations", []).append(dict(STRICT))
-    yield "another end of grace", lambda body: said(body).update(revokeAt="2099-01-01T00:00:00Z")
-    yield "another version restored", lambda body: said(body).update(restoreVersion=1)
+    yield "lax rules", lambda body: get_change(body).update(strictGrace=False)
+    yield "strictEvidence off", lambda body: get_change(body).update(strictEvidence=False)
+    yield "strictEvidence on", lambda body: get_change(body).update(strictEvidence=True)
+    yield "strictEvidence as a number", lambda body: get_change(body).update(strictEvidence=1)
+    yield "strictEvidence never begun", lambda body: get_change(body).pop("strictEvidence", None)
+    yield (
+        "an operation that begins strictEvidence",
+        lambda body: get_change(body).get("operations", []).append(dict(STRICT)),
+    )
+    yield "another end of grace", lambda body: get_change(body).update(revokeAt="2099-01-01T00:00:00Z")
+    yield "another version restored", lambda body: get_change(body).update(restoreVersion=1)
     yield (
         "another proofBy",
-        lambda body: said(body).update(proofBy="service" if said(body)["proofBy"] != "service" else "controller"),
+        lambda body: get_change(body).update(
+            proofBy="service" if get_change(body)["proofBy"] != "service" else "controller"
+        ),
     )
     yield "an scid", lambda body: body["parameters"].update(scid="x")
     yield (
@@ -248,13 +255,13 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
     yield "null for next log keys", lambda body: body["parameters"].update(nextKeyHashes=None)
     yield "no end", lambda body: body["parameters"].update(deactivated=False)
     yield "an end", lambda body: body["parameters"].update(deactivated=True)
-    yield "evidence in another form", lambda body: respell(said(body).get("authorization", {}), "signature")
-    yield "more evidence", lambda body: said(body).get("authorization", {}).update(more=1)
-    yield "an end of grace in another form", lambda body: another_zone(body, said(body))
-    yield "numbers for flags", lambda body: [numbered(body["parameters"]), numbered(said(body))]
-    yield "no word of possession", lambda body: said(body).update(possession=False)
+    yield "evidence in another form", lambda body: respell(get_change(body).get("authorization", {}), "signature")
+    yield "more evidence", lambda body: get_change(body).get("authorization", {}).update(more=1)
+    yield "an end of grace in another form", lambda body: another_zone(body, get_change(body))
+    yield "numbers for flags", lambda body: [numbered(body["parameters"]), numbered(get_change(body))]
+    yield "no word of possession", lambda body: get_change(body).update(possession=False)
     if evidences:
-        yield "older evidence", lambda body: said(body).update(authorization=evidences[-1])
+        yield "older evidence", lambda body: get_change(body).update(authorization=evidences[-1])
 
 
 def toggled(body: Json, context: str) -> None:

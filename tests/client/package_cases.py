@@ -367,10 +367,10 @@ class PackageCases:
     @pytest.fixture(scope="class")
     @classmethod
     def outcomes(cls, do: Run, hostile: Hostile) -> dict[str, Json]:
-        jobs = {name: job(case, hostile.of(name)) for name, case in CASES.items()}
+        jobs = {name: job(case, hostile.build_url(name)) for name, case in CASES.items()}
         health = Case("getHealth", (), None, 0)
-        jobs[ELSEWHERE] = job(health, hostile.of(ELSEWHERE))
-        jobs["aborted"] = job(health, hostile.of(PATIENT)) | {"kind": "aborted"}
+        jobs[ELSEWHERE] = job(health, hostile.build_url(ELSEWHERE))
+        jobs["aborted"] = job(health, hostile.build_url(PATIENT)) | {"kind": "aborted"}
         return do(jobs)
 
     @pytest.mark.parametrize("name", CASES)

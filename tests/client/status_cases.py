@@ -31,7 +31,7 @@ SET: Final = (0, 9, 40_000, ENTRIES - 1)
 CLEAR: Final = (1, 8, 10, 39_999)
 
 
-def made(change: Callable[[Json], object] = lambda made: None, signer: WalletSigner = LOG) -> Json:
+def make_list(change: Callable[[Json], object] = lambda made: None, signer: WalletSigner = LOG) -> Json:
     """A list that was changed before it was signed."""
     found = status_list.unsigned(
         status_list.list_id(ISSUER, 0), StatusPurpose.REVOCATION, SET, issuer=f"did:key:{LOG.multikey}",
@@ -73,25 +73,25 @@ def status_cases() -> Mapping[str, Case]:
     shown, keys = shown_list(), [LOG.multikey]
     theirs = [shown["issuer"].removeprefix("did:key:")]
     bits = bytes(ENTRIES // 8)
-    spoilt = made()
+    spoilt = make_list()
     spoilt["credentialSubject"]["encodedList"] = status_list.encoded([])
     lists: dict[str, Json] = {
         "changed after it was signed": spoilt,
-        "with another member after it was signed": made() | {"more": 1},
-        "of another issuer": made(lambda made: made.update(issuer=f"did:key:{EVE.multikey}")),
-        "by another": made(signer=EVE),
-        "of another type": made(lambda made: made.update(type=["VerifiableCredential"])),
-        "of another address": made(lambda made: made.update(id=f"{made['id']}x")),
-        "of another purpose": made(change_member("credentialSubject", statusPurpose="suspension")),
-        "with a proof of another context": made(lambda made: made["proof"].update({"@context": ["https://eve.example"]})),
-        "with a proof of another purpose": made(change_member("proof", proofPurpose="authentication")),
-        "of no multibase": made(change_member("credentialSubject", encodedList="H4sI")),
-        "of no gzip": made(change_member("credentialSubject", encodedList="uAAAA")),
-        "of a bit less": made(packed(bits[1:])),
-        "of a bit more": made(packed(bits + b"\0")),
-        "of a bomb": made(packed(bytes(16 << 20))),
-        "with bytes behind the bits": made(packed(bits, b"behind")),
-        "with more bits behind the bits": made(packed(bits, zlib.compress(bits, wbits=GZIP))),
+        "with another member after it was signed": make_list() | {"more": 1},
+        "of another issuer": make_list(lambda made: made.update(issuer=f"did:key:{EVE.multikey}")),
+        "by another": make_list(signer=EVE),
+        "of another type": make_list(lambda made: made.update(type=["VerifiableCredential"])),
+        "of another address": make_list(lambda made: made.update(id=f"{made['id']}x")),
+        "of another purpose": make_list(change_member("credentialSubject", statusPurpose="suspension")),
+        "with a proof of another context": make_list(lambda made: made["proof"].update({"@context": ["https://eve.example"]})),
+        "with a proof of another purpose": make_list(change_member("proof", proofPurpose="authentication")),
+        "of no multibase": make_list(change_member("credentialSubject", encodedList="H4sI")),
+        "of no gzip": make_list(change_member("credentialSubject", encodedList="uAAAA")),
+        "of a bit less": make_list(packed(bits[1:])),
+        "of a bit more": make_list(packed(bits + b"\0")),
+        "of a bomb": make_list(packed(bytes(16 << 20))),
+        "with bytes behind the bits": make_list(packed(bits, b"behind")),
+        "with more bits behind the bits": make_list(packed(bits, zlib.compress(bits, wbits=GZIP))),
     }  # fmt: skip
     entries: dict[str, Json] = {
         "of a list of gaps": place(0, type="IdentityStatusGapsEntry"),
@@ -99,17 +99,17 @@ def status_cases() -> Mapping[str, Case]:
         "of a suspension": place(0, statusPurpose="suspension"),
         **{f"at {each!r}": place(each) for each in (ENTRIES, -1, "", "00", "0x0", "1e3", " 0", "٣", "9" * 30)},
     }
-    more = made(lambda made: made.update(validUntil="2027-01-01T00:00:00Z"))
+    more = make_list(lambda made: made.update(validUntil="2027-01-01T00:00:00Z"))
     return {
-        **{f"set at {each}": (made(), place(each), keys, True) for each in SET},
-        **{f"clear at {each}": (made(), place(each), [EVE.multikey, *keys], False) for each in CLEAR},
+        **{f"set at {each}": (make_list(), place(each), keys, True) for each in SET},
+        **{f"clear at {each}": (make_list(), place(each), [EVE.multikey, *keys], False) for each in CLEAR},
         **{
             f"shown, at {each}": (shown, place(each, statusListCredential=shown["id"]), theirs, each in (7, 40_000))
             for each in (6, 7, 8, 40_000)
         },
         "with a member that the document does not have": (more, place(9), keys, True),
-        "of no key": (made(), place(0), [], None),
-        "of another key": (made(), place(0), [EVE.multikey], None),
+        "of no key": (make_list(), place(0), [], None),
+        "of another key": (make_list(), place(0), [EVE.multikey], None),
         **{f"a list {name}": (each, place(0), keys, None) for name, each in lists.items()},
-        **{f"an entry {name}": (made(), each, keys, None) for name, each in entries.items()},
+        **{f"an entry {name}": (make_list(), each, keys, None) for name, each in entries.items()},
     }

@@ -79,16 +79,16 @@ def test_a_served_list_tells_whether_a_credential_is_revoked(first_screen: dict[
     shown = hers.call("getCredential", credential_id=credential["id"])["credential"]["credentialStatus"]
     entries = {one["statusPurpose"]: one for one in shown if one["type"] == "BitstringStatusListEntry"}
 
-    def told() -> dict[str, bool]:
+    def read_statuses() -> dict[str, bool]:
         names = {purpose: one["statusListCredential"].rpartition("/")[2] for purpose, one in entries.items()}
         lists = {purpose: identity.call("getStatusList", status_list_id=name) for purpose, name in names.items()}
         return {purpose: read_status(lists[purpose], one, keys) for purpose, one in entries.items()}
 
-    assert told() == {"revocation": False, "suspension": False}
+    assert read_statuses() == {"revocation": False, "suspension": False}
     identity.call("setCredentialStatus", {"purpose": "suspension", "value": True}, credential_id=credential["id"])
-    assert told() == {"revocation": False, "suspension": True}
+    assert read_statuses() == {"revocation": False, "suspension": True}
     identity.call("setCredentialStatus", {"purpose": "revocation", "value": True}, credential_id=credential["id"])
-    assert told()["revocation"] is True
+    assert read_statuses()["revocation"] is True
 
 
 def service(name: str) -> dict[str, Any]:
@@ -164,9 +164,9 @@ def test_hooks_see_each_request_and_each_answer() -> None:
     hooks: dict[str, Any] = {"on_request": on_request, "on_response": lambda answer: came.append(answer.status_code)}
     again, challenged = "limited and then not", "a challenge for any body"
     with hostile_service.hostile_service() as server:
-        with Identity(server.of(again), wait=lambda _: None, **hooks) as identity:
+        with Identity(server.build_url(again), wait=lambda _: None, **hooks) as identity:
             assert identity.call("getHealth") == {"status": "ok"}
-        with Identity(server.of(challenged), signer=SIGNER, **hooks) as identity, pytest.raises(ValueError):
+        with Identity(server.build_url(challenged), signer=SIGNER, **hooks) as identity, pytest.raises(ValueError):
             identity.call("updateDid", CASES[challenged].given["body"], did=DID)
         requests = [*server.requests[hostile_service.place(again)], *server.requests[hostile_service.place(challenged)]]
     assert (sent, came) == (["/health"] * 3 + ["/auth/challenge"], [429, 429, 200, 200])
@@ -177,7 +177,7 @@ def test_error_of_a_hook_ends_the_call(hostile: Hostile) -> None:
     def refuse(_: httpx.Request) -> None:
         raise PermissionError("not from here")
 
-    with Identity(hostile.of("hook"), on_request=refuse) as identity, pytest.raises(PermissionError):
+    with Identity(hostile.build_url("hook"), on_request=refuse) as identity, pytest.raises(PermissionError):
         identity.call("getHealth")
     assert hostile.requests["hook"] == []
 
@@ -196,7 +196,7 @@ def test_a_hostile_answer(hostile: Hostile, name: str) -> None:
     case, code, waited = CASES[name], None, list[float]()
     hostile.requests.pop(hostile_service.place(name), None)
     try:
-        run(case, hostile.of(name), waited)
+        run(case, hostile.build_url(name), waited)
     except ServiceError as error:
         code = error.code
     except ServiceUnreachable:
@@ -215,21 +215,24 @@ def test_a_hostile_answer(hostile: Hostile, name: str) -> None:
 def test_how_long_to_wait_is_told_and_done(hostile: Hostile) -> None:
     name = "told to wait for days"
     with pytest.raises(ServiceError) as caught:
-        run(CASES[name], hostile.of(name), [])
+        run(CASES[name], hostile.build_url(name), [])
     assert caught.value.retry_after_seconds == 999_999
     waited: list[float] = []
     with pytest.raises(ServiceError):
-        run(Case("getHealth", (), None, 0), hostile.of(hostile_service.PATIENT), waited)
+        run(Case("getHealth", (), None, 0), hostile.build_url(hostile_service.PATIENT), waited)
     assert waited == [30.0, 30.0]
 
 
 def test_no_one_is_led_elsewhere(hostile: Hostile) -> None:
     with pytest.raises(ServiceError, match="302 UNREADABLE"):
-        run(Case("getHealth", (), None, 0), hostile.of(ELSEWHERE), [])
+        run(Case("getHealth", (), None, 0), hostile.build_url(ELSEWHERE), [])
     assert hostile.requests["caught"] == []
 
 
 def test_an_octet_now_and_then_is_no_answer(hostile: Hostile) -> None:
     limits = CallLimits(retries=0, timeout_seconds=0.3)
-    with Identity(hostile.of(hostile_service.DRIPPING), limits=limits) as identity, pytest.raises(ServiceUnreachable):
+    with (
+        Identity(hostile.build_url(hostile_service.DRIPPING), limits=limits) as identity,
+        pytest.raises(ServiceUnreachable),
+    ):
         identity.call("getHealth")

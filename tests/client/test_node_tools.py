@@ -67,7 +67,7 @@ def results(node_tools: Path, tmp_path_factory: pytest.TempPathFactory) -> list[
 
 
 @pytest.fixture(scope="module")
-def found(results: list[Json]) -> list[Json]:
+def planted_results(results: list[Json]) -> list[Json]:
     """In the document with every fault."""
     return [result for result in results if Path(result["source"]).name == PLANTED]
 
@@ -79,13 +79,13 @@ def test_nothing_is_found(results: list[Json]) -> None:
 
 
 @pytest.mark.parametrize(("rule", "where"), [(rule, where) for _, rule, where in FAULTS])
-def test_a_planted_fault_is_found(found: list[Json], rule: str, where: list[str]) -> None:
-    places = [result["path"] for result in found if result["code"] == rule]
+def test_a_planted_fault_is_found(planted_results: list[Json], rule: str, where: list[str]) -> None:
+    places = [result["path"] for result in planted_results if result["code"] == rule]
     assert any(place[: len(where)] == where for place in places), places
 
 
-def test_nothing_else_is_found(found: list[Json]) -> None:
-    assert {result["code"] for result in found} == {rule for _, rule, _ in FAULTS}
+def test_nothing_else_is_found(planted_results: list[Json]) -> None:
+    assert {result["code"] for result in planted_results} == {rule for _, rule, _ in FAULTS}
 
 
 USE = """

@@ -11,7 +11,7 @@ from identity_commands.verify_log import verify
 
 from identity_core.domain.dids.logs import multihash
 from identity_core.domain.dids.state import LogInvalid
-from tests.vectors.files import ROOT, found
+from tests.vectors.files import ROOT, match_paths
 from tests.webvh_logs import KEY, NEXT, WITNESS, approval, first, first_of, following, moved
 
 Json = dict[str, Any]
@@ -96,7 +96,7 @@ def webvh_files() -> dict[str, tuple[str, str | None]]:
         "brackets": "[" * 100_000,
     }.items():
         made[name] = (spoilt, None)
-    for path in found("webvh/*/*/did.jsonl"):
+    for path in match_paths("webvh/*/*/did.jsonl"):
         if (ROOT / path).exists() and (ROOT / path).read_bytes():
             witnesses = (ROOT / path).with_name("did-witness.json")
             made[path] = (

@@ -523,12 +523,12 @@ def test_no_text_under_a_signature_is_called_a_time(document: Json) -> None:
         for reference in references(operation.get("requestBody", {}))
     } | {"VerifiableCredential", "StatusListCredential"}
 
-    def within(part: Any) -> Iterator[Any]:
+    def walk_schema(part: Any) -> Iterator[Any]:
         yield part
         for value in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-            yield from within(value)
+            yield from walk_schema(value)
         if isinstance(part, dict) and "$ref" in part and not part["$ref"].endswith("/IBCT"):
-            yield from within(dereference(document, part))
+            yield from walk_schema(dereference(document, part))
 
     assert "send the text that was signed" in document["components"]["schemas"]["IBCT"]["description"]
 
@@ -537,7 +537,7 @@ def test_no_text_under_a_signature_is_called_a_time(document: Json) -> None:
     times = {
         name
         for name in signed
-        for part in within(schemas[name])
+        for part in walk_schema(schemas[name])
         if isinstance(part, dict) and part.get("format") == "date-time"
     }
     assert times == set()

@@ -127,7 +127,7 @@ class Requester:
                 break
         return answer
 
-    async def made(self, path: str, body: Any) -> Any:
+    async def create(self, path: str, body: Any) -> Any:
         answer = await self.send("POST", path, body)
         assert answer.is_success, answer.text
         return answer.json()
@@ -242,15 +242,17 @@ async def build(folder: Path, url: str | None) -> dict[str, Any]:
         one = Requester(client, world)
         bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         wanted = {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}}
-        world.issuer = (await one.made("/dids", wanted))["did"]
-        hana = await one.made("/dids", {"method": "ids", "options": {"recoveryKey": True}})
+        world.issuer = (await one.create("/dids", wanted))["did"]
+        hana = await one.create("/dids", {"method": "ids", "options": {"recoveryKey": True}})
         world.did, keys = hana["did"], hana["keys"]
         world.old_secret = keys["authentication"]["privateKey"]
         world.recovery_secret = keys["recovery"]["privateKey"]
-        await one.made("/credential-schemas", {"id": world.schema, "attributes": [{"name": "age", "type": "integer"}]})
-        world.credential = (await one.made("/credentials", _claims(world)))["id"]
-        world.delegation = (await one.made("/delegations", _terms(world)))["id"]
-        world.other_key_id = (await one.made("/admin/api-keys", {"name": "other", "admin": True}))["record"]["id"]
+        await one.create(
+            "/credential-schemas", {"id": world.schema, "attributes": [{"name": "age", "type": "integer"}]}
+        )
+        world.credential = (await one.create("/credentials", _claims(world)))["id"]
+        world.delegation = (await one.create("/delegations", _terms(world)))["id"]
+        world.other_key_id = (await one.create("/admin/api-keys", {"name": "other", "admin": True}))["record"]["id"]
         return vars(world) | {"count": await one.count()}
 
     return dict(await _open_service(folder, url, use))

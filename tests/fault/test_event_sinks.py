@@ -63,7 +63,7 @@ def repeat_row(transaction: Transaction, record: EventRecord) -> None:
     transaction.execute("INSERT INTO sink_rows (target) VALUES (:target)", {"target": record.event.target})
 
 
-def opened(folder: Path, url: str | None, sink: EventSink, *, is_vital: bool) -> tuple[Store, OpenSink]:
+def open_with_sink(folder: Path, url: str | None, sink: EventSink, *, is_vital: bool) -> tuple[Store, OpenSink]:
     """Return a store with an own table and the sink that writes it."""
     store = open_store(folder, url, processes=2)
     store.database.write_now(lambda to: to.execute("CREATE TABLE IF NOT EXISTS sink_rows (target TEXT PRIMARY KEY)"))
@@ -95,7 +95,7 @@ def url(request: pytest.FixtureRequest) -> str | None:
 
 def test_vital_sink_that_raises_refuses_the_change(tmp_path: Path, url: str | None) -> None:
     async def story() -> None:
-        store, _ = opened(tmp_path, url, Sink(raise_at("did:ids:3")), is_vital=True)
+        store, _ = open_with_sink(tmp_path, url, Sink(raise_at("did:ids:3")), is_vital=True)
         await audit_of(store).key_from_here()
         done = await asyncio.gather(*(change(store, str(name)) for name in range(1, 7)), return_exceptions=True)
         assert [type(one) for one in done] == [type(None)] * 2 + [LookupError] + [type(None)] * 3
@@ -113,7 +113,7 @@ def test_other_sink_that_raises_loses_its_row_alone(
     tmp_path: Path, url: str | None, caplog: pytest.LogCaptureFixture, after: Callable[[Transaction, EventRecord], None]
 ) -> None:
     async def story() -> None:
-        store, sink = opened(tmp_path, url, Sink(after), is_vital=False)
+        store, sink = open_with_sink(tmp_path, url, Sink(after), is_vital=False)
         await audit_of(store).key_from_here()
         await asyncio.gather(*(change(store, str(name)) for name in range(1, 7)))
         lost = 12 if after is repeat_row else 1
@@ -141,7 +141,7 @@ def test_slow_sink_is_counted_and_loses_nothing(
         time.sleep(2 * SLOW_SECONDS if record.event.target == "did:ids:1" else 0)
 
     async def story() -> None:
-        store, sink = opened(tmp_path, url, Sink(after), is_vital=False)
+        store, sink = open_with_sink(tmp_path, url, Sink(after), is_vital=False)
         await asyncio.gather(*(change(store, str(name)) for name in range(1, 4)))
         assert rows(store.database) == (3, 6, 3, 6)
         assert sink.lost == 0
@@ -160,7 +160,7 @@ def test_statement_past_its_time_costs_its_row(tmp_path: Path, new_stored_databa
             transaction.execute("SELECT pg_sleep(60)")
 
     async def story() -> None:
-        store, sink = opened(tmp_path, new_stored_database(), Sink(after), is_vital=False)
+        store, sink = open_with_sink(tmp_path, new_stored_database(), Sink(after), is_vital=False)
         await change(store, "1")
         assert rows(store.database) == (1, 2, 1, 1)
         assert sink.lost == 1
@@ -176,7 +176,7 @@ def test_repeated_transaction_counts_a_loss_once(tmp_path: Path, new_stored_data
     record = EventRecord(event, RequestContext("see", SERVICE), AT)
 
     async def story() -> None:
-        store, sink = opened(tmp_path, new_stored_database(), Sink(raise_at("did:ids:1")), is_vital=False)
+        store, sink = open_with_sink(tmp_path, new_stored_database(), Sink(raise_at("did:ids:1")), is_vital=False)
 
         def undone(transaction: Transaction) -> None:
             store.activity.insert(transaction, [record])
@@ -200,7 +200,7 @@ def test_sink_gets_the_events_of_its_kinds(tmp_path: Path, kinds: frozenset[type
     async def story() -> None:
         sink = Sink(lambda _, record: seen.append(type(record.event)))
         sink.kinds = kinds
-        store, _ = opened(tmp_path, None, sink, is_vital=True)
+        store, _ = open_with_sink(tmp_path, None, sink, is_vital=True)
         await change(store, "1")
         await store.close()
 
@@ -216,7 +216,7 @@ def in_a_child(folder: Path, url: str | None, is_vital: bool, name: str, kill_at
         trace = KilledBeforeALine(TRACED, kill_at)
 
         async def story() -> None:
-            store, _ = opened(folder, url, Sink(lambda *_: None), is_vital=is_vital)
+            store, _ = open_with_sink(folder, url, Sink(lambda *_: None), is_vital=is_vital)
             await change(store, name)
             sys.settrace(None)
             await store.close()
@@ -239,7 +239,7 @@ def in_a_child(folder: Path, url: str | None, is_vital: bool, name: str, kill_at
 @pytest.mark.parametrize("is_vital", [True, False])
 def test_killed_sink_leaves_all_rows_or_none(tmp_path: Path, url: str | None, is_vital: bool) -> None:
     async def begin() -> None:
-        store, _ = opened(tmp_path, url, Sink(lambda *_: None), is_vital=True)
+        store, _ = open_with_sink(tmp_path, url, Sink(lambda *_: None), is_vital=True)
         await audit_of(store).key_from_here()
         await store.close()
 

@@ -282,7 +282,7 @@ class FixtureServer(AgentServer):
 
 
 @contextlib.asynccontextmanager
-async def opened() -> AsyncIterator[ASGIApp]:
+async def open_fixture() -> AsyncIterator[ASGIApp]:
     """The application, as the service loads it."""
     served = FixtureServer(service_of)
     server = make_server(

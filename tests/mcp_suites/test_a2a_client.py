@@ -63,7 +63,7 @@ def believed(card: AgentCard, url: str) -> None:
 
 
 def test_a_stock_client_believes_the_card_and_gets_proofs(people: People) -> None:
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     url = people.target.wire.url
 
     async def run() -> None:

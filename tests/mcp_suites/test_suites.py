@@ -81,7 +81,7 @@ PENDING = {
     REVISION: ["json-schema-2020-12", "http-header-validation", "http-custom-header-server-validation"],
     EARLIER: [],
 }
-ENTRY_POINT = "[identity.applications]\nmcp = tests.mcp_suites.fixture:opened\n"
+ENTRY_POINT = "[identity.applications]\nmcp = tests.mcp_suites.fixture:open_fixture\n"
 
 
 @dataclass
@@ -164,7 +164,9 @@ def served(path: Path | None = None) -> Iterator[Front]:
         front.behind = "127.0.0.1", free_port()
         with local_server("--port", str(front.behind[1]), environment=settings, path=path) as server:
             wire = Wire(front.url)
-            front.scene = scene = Scene.of(People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1)))
+            front.scene = scene = Scene.create(
+                People.create(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
+            )
             front.token = token_of(scene.agent)
             yield front
             wire.close()

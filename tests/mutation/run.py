@@ -100,7 +100,7 @@ class Tests:
         self._data.read()
         self._seconds: dict[str, float] = json.loads(unchanged.with_suffix(".json").read_text())
 
-    def of(self, mutant: Mutant) -> Iterator[set[str]]:
+    def select_tests(self, mutant: Mutant) -> Iterator[set[str]]:
         """The tests that run the mutant's function; then the others that run any of its file, and those that only look."""
         lines = self._data.contexts_by_lineno(str(mutant.path))
         defined = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -116,7 +116,7 @@ class Tests:
         """What becomes of a mutant: equivalent, killed, timeout (counts as killed) or survived."""
         if any(one["file"] in str(mutant.path) and one["change"] == mutant.change for one in KNOWN):
             return "equivalent"
-        for tests in filter(None, self.of(mutant)):
+        for tests in filter(None, self.select_tests(mutant)):
             files: Counter[str] = Counter()
             for test in tests:
                 files[test.split("::")[0]] += self._seconds.get(test, 0)  # type: ignore[assignment]

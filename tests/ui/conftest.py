@@ -38,7 +38,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def opened(site: Site, browser: Browser) -> Iterator[Open]:
+def open_window(site: Site, browser: Browser) -> Iterator[Open]:
     """Opens a narrow window of its own; afterwards nothing must have gone wrong in it."""
     contexts: list[BrowserContext] = []
     windows: list[Watched] = []

@@ -39,11 +39,11 @@ class Aki:
 
 
 @pytest.mark.parametrize("approves", [True, False])
-def test_hana_answers_on_her_page(site: Site, opened: Open, approves: bool) -> None:
+def test_hana_answers_on_her_page(site: Site, open_window: Open, approves: bool) -> None:
     issue(Client(site.url, api_key=site.api_key), site.did("hana"), age=37, income=1, country="Wakanda")
     aki = Aki(site)
     asked = aki.asks()
-    page, watched = opened()
+    page, watched = open_window()
     sign_in(page, site, "hana", keep=True)
     page.goto(asked["consentUrl"])
     expect(page.locator("#open dl")).to_contain_text("to buy a bottle of wine")

@@ -64,8 +64,8 @@ def wish(site: Site, shop: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_hana_decides_about_a_program(site: Site, opened: Open, shop: str, keeps: bool) -> None:
-    page, watched = opened()
+def test_hana_decides_about_a_program(site: Site, open_window: Open, shop: str, keeps: bool) -> None:
+    page, watched = open_window()
     if keeps:
         sign_in(page, site, "hana", keep=True)
     asked = wish(site, shop)
@@ -99,9 +99,9 @@ def test_hana_decides_about_a_program(site: Site, opened: Open, shop: str, keeps
     wire.close()
 
 
-def test_click_that_was_meant_for_another_page_approves_nothing(site: Site, opened: Open, shop: str) -> None:
+def test_click_that_was_meant_for_another_page_approves_nothing(site: Site, open_window: Open, shop: str) -> None:
     """The second of two clicks, under which another page has put this one in between."""
-    page, _ = opened()
+    page, _ = open_window()
     page.clock.install(time=0)
     page.clock.pause_at(1)
     page.goto(f"{site.url}/oauth/authorize?{urlencode(wish(site, shop))}")

@@ -24,8 +24,8 @@ from tests.ui.visiting import (
 )
 
 
-def test_anybody_finds_a_did_its_transaction_and_what_this_is(site: Site, opened: Open) -> None:
-    page, watched = opened()
+def test_anybody_finds_a_did_its_transaction_and_what_this_is(site: Site, open_window: Open) -> None:
+    page, watched = open_window()
     page.goto(f"{site.url}/")
     expect(page.locator("h1")).to_have_text("Prove something about you without showing it")
     watched.look(page)
@@ -47,8 +47,8 @@ def test_anybody_finds_a_did_its_transaction_and_what_this_is(site: Site, opened
     watched.look(page)
 
 
-def test_the_verdict_about_a_pasted_proof_comes_into_the_page(site: Site, opened: Open) -> None:
-    page, watched = opened()
+def test_the_verdict_about_a_pasted_proof_comes_into_the_page(site: Site, open_window: Open) -> None:
+    page, watched = open_window()
     page.goto(f"{site.url}/ui/verify")
     page.evaluate("window.stays = true")
     page.fill("#proof", json.dumps({"proof": MARKUP}))
@@ -61,8 +61,8 @@ def test_the_verdict_about_a_pasted_proof_comes_into_the_page(site: Site, opened
     watched.look(page)
 
 
-def test_the_pages_for_anybody_need_no_script(site: Site, opened: Open) -> None:
-    page, _ = opened(java_script_enabled=False)
+def test_the_pages_for_anybody_need_no_script(site: Site, open_window: Open) -> None:
+    page, _ = open_window(java_script_enabled=False)
     page.goto(f"{site.url}/ui")
     page.fill("#q", site.did("hana"))
     page.get_by_role("button", name="Look up").click()
@@ -75,8 +75,8 @@ def test_the_pages_for_anybody_need_no_script(site: Site, opened: Open) -> None:
     expect(page.locator("noscript p")).to_be_visible()
 
 
-def test_the_keyboard_is_enough(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_the_keyboard_is_enough(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     page.goto(f"{site.url}/ui")
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
@@ -87,9 +87,9 @@ def test_the_keyboard_is_enough(site: Site, opened: Open) -> None:
     expect(page.locator("h1")).to_contain_text("…")
 
 
-def test_german_and_dark_are_the_readers_choice(site: Site, opened: Open) -> None:
-    light, _ = opened(color_scheme="light")
-    dark, watched = opened(locale="de-DE", color_scheme="dark")
+def test_german_and_dark_are_the_readers_choice(site: Site, open_window: Open) -> None:
+    light, _ = open_window(color_scheme="light")
+    dark, watched = open_window(locale="de-DE", color_scheme="dark")
     for page in (light, dark):
         page.goto(f"{site.url}/ui")
     expect(dark.locator("html")).to_have_attribute("lang", "de")
@@ -100,8 +100,8 @@ def test_german_and_dark_are_the_readers_choice(site: Site, opened: Open) -> Non
     watched.look(dark)
 
 
-def test_holder_gives_stops_and_revokes_delegation_and_sees_it(site: Site, opened: Open) -> None:
-    page, watched = opened()
+def test_holder_gives_stops_and_revokes_delegation_and_sees_it(site: Site, open_window: Open) -> None:
+    page, watched = open_window()
     sign_in(page, site, keep=True, to="agents")
     give_delegation(page, site, MARKUP)
     expect(page.locator(".cards article")).to_contain_text(MARKUP)
@@ -131,8 +131,8 @@ def test_holder_gives_stops_and_revokes_delegation_and_sees_it(site: Site, opene
     expect(page.get_by_text("In use now")).to_have_count(1)
 
 
-def test_change_without_stored_key_needs_file(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_change_without_stored_key_needs_file(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     sign_in(page, site, "ida")
     give_delegation(page, site, "first")
     expect(page.locator("#signing")).to_be_visible()
@@ -153,13 +153,13 @@ def test_change_without_stored_key_needs_file(site: Site, opened: Open) -> None:
     assert page.locator(".cards article").count() == 1
 
 
-def test_a_holder_stops_agents_without_scripts_and_without_a_key(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_a_holder_stops_agents_without_scripts_and_without_a_key(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     sign_in(page, site, "eva", keep=True)
     for purpose in ("older", "newer"):
         give_delegation(page, site, purpose)
         expect(page.locator(".cards")).to_contain_text(purpose)
-    plain, watched = opened(java_script_enabled=False)
+    plain, watched = open_window(java_script_enabled=False)
     plain.context.add_cookies(page.context.cookies())  # type: ignore[arg-type]
     plain.goto(f"{site.url}/ui/agents")
     plain.locator(".cards button.stop").first.click()
@@ -171,8 +171,8 @@ def test_a_holder_stops_agents_without_scripts_and_without_a_key(site: Site, ope
     expect(page.locator("#rows li[data-kind='delegation.suspended']")).to_have_count(2)
 
 
-def test_signing_out_forgets_the_session_and_the_key(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_signing_out_forgets_the_session_and_the_key(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     sign_in(page, site, keep=True)
     stored = """new Promise((resolve) => { const asked = indexedDB.open("identity", 1); asked.onsuccess = () => {
       const found = asked.result.transaction("signer").objectStore("signer").get("signer");
@@ -187,16 +187,16 @@ def test_signing_out_forgets_the_session_and_the_key(site: Site, opened: Open) -
     expect(page).to_have_url(re.compile("sign-in"))
 
 
-def test_a_session_that_ended_meanwhile_asks_to_sign_in_again(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_a_session_that_ended_meanwhile_asks_to_sign_in_again(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     sign_in(page, site)
     page.context.clear_cookies()
     page.get_by_role("link", name="Agents", exact=True).click()
     expect(page).to_have_url(re.compile(r"sign-in\?to=agents"))
 
 
-def test_a_file_that_holds_no_key_is_said_to_be_none(site: Site, opened: Open, tmp_path: Path) -> None:
-    page, _ = opened()
+def test_a_file_that_holds_no_key_is_said_to_be_none(site: Site, open_window: Open, tmp_path: Path) -> None:
+    page, _ = open_window()
     file = tmp_path / "keys.json"
     for content in ("", "[]", '{"did": "did:ids:x", "keys": {"authentication": {"privateKey": "z0"}}}'):
         file.write_text(content)
@@ -207,10 +207,10 @@ def test_a_file_that_holds_no_key_is_said_to_be_none(site: Site, opened: Open, t
         expect(page.locator("[data-message=file]")).to_be_visible()
 
 
-def test_a_challenge_of_another_origin_is_not_signed(site: Site, opened: Open) -> None:
+def test_a_challenge_of_another_origin_is_not_signed(site: Site, open_window: Open) -> None:
     """What a service in between would do: hand on a challenge that is good elsewhere."""
     elsewhere = site.url.replace("127.0.0.1", "localhost")
-    page, _ = opened(elsewhere)
+    page, _ = open_window(elsewhere)
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
     page.goto(f"{elsewhere}/ui/sign-in")
@@ -220,8 +220,8 @@ def test_a_challenge_of_another_origin_is_not_signed(site: Site, opened: Open) -
     assert [url for url in sent if url.endswith("/ui/session")] == []
 
 
-def test_a_challenge_that_says_more_than_was_asked_is_not_signed(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_a_challenge_that_says_more_than_was_asked_is_not_signed(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     # The DID, the purpose, and the hash of what is to be sent.
     lies = [(2, site.did("aki")), (3, "delegate"), (4, "-")]
 
@@ -243,8 +243,8 @@ def test_a_challenge_that_says_more_than_was_asked_is_not_signed(site: Site, ope
     assert lies == []
 
 
-def test_operator_sees_last_hour_as_plot_or_table(site: Site, opened: Open) -> None:
-    page, watched = opened(color_scheme="dark")
+def test_operator_sees_last_hour_as_plot_or_table(site: Site, open_window: Open) -> None:
+    page, watched = open_window(color_scheme="dark")
     operator_signs_in(page, watched, site)
     while page.locator(".plot").count() == 0:
         # The second sample is taken two seconds after the start.
@@ -252,7 +252,7 @@ def test_operator_sees_last_hour_as_plot_or_table(site: Site, opened: Open) -> N
     expect(page.locator(".plot canvas")).to_have_count(3)
     watched.look(page)
     examine(page)
-    plain, hers = opened(java_script_enabled=False)
+    plain, hers = open_window(java_script_enabled=False)
     operator_signs_in(plain, hers, site)
     plain.get_by_text("All figures as a table").click()
     expect(plain.locator("#figures td").first).to_have_text(re.compile(r"\d\d:\d\d:\d\d"))

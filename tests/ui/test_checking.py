@@ -292,14 +292,14 @@ def paste(page: Page, text: str, key: str = "", *, beside: str = "", service_did
 
 
 @pytest.fixture
-def verifying(site: Site, opened: Open) -> Page:
-    page, _ = opened()
+def verifying(site: Site, open_window: Open) -> Page:
+    page, _ = open_window()
     page.goto(f"{site.url}/ui/check-log")
     return page
 
 
-def test_the_browser_finds_of_a_log_what_the_command_line_finds(site: Site, opened: Open) -> None:
-    page, watched = opened()
+def test_the_browser_finds_of_a_log_what_the_command_line_finds(site: Site, open_window: Open) -> None:
+    page, watched = open_window()
     page.goto(f"{site.url}/ui/check-log")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
@@ -373,9 +373,9 @@ def module(page: Page) -> str:
     return str(page.evaluate("document.querySelector('link[href$=\"client/log.js\"]').href"))
 
 
-def test_the_browser_judges_every_log_as_the_service_does(site: Site, opened: Open) -> None:
+def test_the_browser_judges_every_log_as_the_service_does(site: Site, open_window: Open) -> None:
     """With the module that the page imports: of the logs that the TypeScript client judges, whose the module is, every fifth."""
-    page, _ = opened(bypass_csp=True)
+    page, _ = open_window(bypass_csp=True)
     page.goto(f"{site.url}/ui/check-log")
     own = {name: (log, is_good(log)) for name, log in [*own_logs().items()][::5]} | dict([*mutated_logs().items()][::5])
     webvh = dict([*WEBVH.items()][::5])
@@ -391,8 +391,8 @@ def test_the_browser_judges_every_log_as_the_service_does(site: Site, opened: Op
     assert sum(value is not None for value in theirs.values()) > 4
 
 
-def test_each_entry_has_a_verdict_in_words(site: Site, opened: Open) -> None:
-    page, watched = opened(bypass_csp=True)
+def test_each_entry_has_a_verdict_in_words(site: Site, open_window: Open) -> None:
+    page, watched = open_window(bypass_csp=True)
     page.goto(f"{site.url}/ui/check-log")
     rows, bound = page.locator("#log-entries li"), page.locator("[data-unchecked=bound]")
     for seed in (0, 1):

@@ -32,8 +32,8 @@ def signs_in(page: Page, site: Site, file: Path) -> None:
     arrives(page, f"{site.url}/ui/home")
 
 
-def test_a_narrower_delegation_takes_the_place_of_the_wider(site: Site, opened: Open) -> None:
-    page, watched = opened()
+def test_a_narrower_delegation_takes_the_place_of_the_wider(site: Site, open_window: Open) -> None:
+    page, watched = open_window()
     sign_in(page, site, "nora", keep=True)
     give_delegation(page, site, "wide", actions="zkp.prove.age.gte.18\nzkp.prove.age.gte.21", uses=5)
     has_states(page, "Active")
@@ -60,8 +60,8 @@ def test_a_narrower_delegation_takes_the_place_of_the_wider(site: Site, opened: 
     assert not page.eval_on_selector("form.narrow [name=uses]", "(field) => field.validity.valid")
 
 
-def test_page_says_if_old_key_cannot_be_revoked(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_page_says_if_old_key_cannot_be_revoked(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     sign_in(page, site, "olga", keep=True)
     give_delegation(page, site, "wide")
     # The page that stands: a route that is set while another is on its way may miss its requests.
@@ -74,8 +74,8 @@ def test_page_says_if_old_key_cannot_be_revoked(site: Site, opened: Open) -> Non
     has_states(page, "Active", "Active")
 
 
-def test_key_is_rotated_and_file_that_was_saved_before_serves(site: Site, opened: Open, tmp_path: Path) -> None:
-    page, watched = opened()
+def test_key_is_rotated_and_file_that_was_saved_before_serves(site: Site, open_window: Open, tmp_path: Path) -> None:
+    page, watched = open_window()
     sign_in(page, site, "rita", keep=True, to="keys")
     before = keys_of(site.keys("rita"))
     page.set_input_files("#wallet", site.keys("rita"))
@@ -109,8 +109,8 @@ def test_key_is_rotated_and_file_that_was_saved_before_serves(site: Site, opened
     }
 
 
-def test_unused_saved_file_still_has_old_key(site: Site, opened: Open, tmp_path: Path) -> None:
-    page, _ = opened()
+def test_unused_saved_file_still_has_old_key(site: Site, open_window: Open, tmp_path: Path) -> None:
+    page, _ = open_window()
     sign_in(page, site, "sara", to="keys")
     page.set_input_files("#wallet", site.keys("sara"))
     page.click("[data-renewal] button")
@@ -128,9 +128,9 @@ def test_unused_saved_file_still_has_old_key(site: Site, opened: Open, tmp_path:
     expect(page.locator("[data-message=other]")).to_be_visible()
 
 
-def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, opened: Open, tmp_path: Path) -> None:
+def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, open_window: Open, tmp_path: Path) -> None:
     lost = keys_of(site.keys("vera"))
-    page, watched = opened()
+    page, watched = open_window()
     page.goto(f"{site.url}/ui/sign-in")
     page.get_by_role("link", name="I lost my key").click()
     arrives(page, f"{site.url}/ui/recover")
@@ -163,10 +163,10 @@ def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, opened: Open, 
     expect(page.locator("[data-message=refused]")).to_be_visible()
 
 
-def test_an_export_is_of_everything_and_takes_her_key(site: Site, opened: Open, tmp_path: Path) -> None:
+def test_an_export_is_of_everything_and_takes_her_key(site: Site, open_window: Open, tmp_path: Path) -> None:
     with Client(site.url, api_key=site.api_key) as client:
         issued = issue(client, site.did("wilma"), age=37, income=5_213_774, country="Wakanda")
-    page, _ = opened()
+    page, _ = open_window()
     sign_in(page, site, "wilma", keep=True)
     give_delegation(page, site, "to be taken along")
     has_states(page, "Active")

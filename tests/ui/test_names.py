@@ -9,9 +9,9 @@ from identity_client import Client
 from tests.ui.visiting import Open, Site, arrives, examine, give_delegation, issue, sign_in
 
 
-def test_titles_stand_for_types_and_limit_the_builder(site: Site, opened: Open) -> None:
+def test_titles_stand_for_types_and_limit_the_builder(site: Site, open_window: Open) -> None:
     issue(Client(site.url, api_key=site.api_key), site.did("hana"), age=37, income=1, country="Wakanda")
-    page, watched = opened(locale="de-DE")
+    page, watched = open_window(locale="de-DE")
     sign_in(page, site, to="credentials")
     expect(page.locator(".cards h2").first).to_have_text("Person of age")
     watched.look(page)
@@ -28,9 +28,9 @@ def test_titles_stand_for_types_and_limit_the_builder(site: Site, opened: Open) 
     examine(page)
 
 
-def test_a_nickname_stands_where_the_did_stood(site: Site, opened: Open) -> None:
+def test_a_nickname_stands_where_the_did_stood(site: Site, open_window: Open) -> None:
     aki = site.did("aki")
-    page, watched = opened()
+    page, watched = open_window()
     sign_in(page, site, keep=True)
     page.goto(f"{site.url}/ui/did/{aki}")
     expect(page.locator("h1")).to_have_text(short(aki))
@@ -45,7 +45,7 @@ def test_a_nickname_stands_where_the_did_stood(site: Site, opened: Open) -> None
     expect(page.locator(".cards h2").first).to_contain_text("My shopping helper")
     assert page.locator(f".cards h2 [title='{aki}']").count() >= 1
     # Another reader and an operator see the DID.
-    other, _ = opened()
+    other, _ = open_window()
     sign_in(other, site, "vera")
     other.goto(f"{site.url}/ui/did/{aki}")
     expect(other.locator("h1")).to_have_text(short(aki))

@@ -39,8 +39,8 @@ def opened_sign_in(page: Page, site: Site, script: str) -> None:
 
 
 @pytest.mark.parametrize("name", CRYPTO)
-def test_webcrypto_failure_shows_a_message(site: Site, opened: Open, name: str) -> None:
-    page, watched = opened()
+def test_webcrypto_failure_shows_a_message(site: Site, open_window: Open, name: str) -> None:
+    page, watched = open_window()
     opened_sign_in(page, site, CRYPTO[name])
     page.click("#sign-in button")
     expect(page.locator("[data-message=browser]")).to_be_visible()
@@ -51,8 +51,8 @@ def test_webcrypto_failure_shows_a_message(site: Site, opened: Open, name: str) 
 
 @pytest.mark.parametrize("keep", [True, False], ids=["keep", "forget"])
 @pytest.mark.parametrize("name", STORAGE)
-def test_storage_failure_still_signs_in(site: Site, opened: Open, name: str, keep: bool) -> None:
-    page, watched = opened()
+def test_storage_failure_still_signs_in(site: Site, open_window: Open, name: str, keep: bool) -> None:
+    page, watched = open_window()
     opened_sign_in(page, site, STORAGE[name])
     page.set_checked("#keep", keep)
     page.click("#sign-in button")
@@ -64,8 +64,8 @@ def test_storage_failure_still_signs_in(site: Site, opened: Open, name: str, kee
 
 
 @pytest.mark.parametrize("name", ["no IndexedDB", "open never answers", "no object store"])
-def test_change_asks_for_the_file_without_storage(site: Site, opened: Open, name: str) -> None:
-    page, _ = opened()
+def test_change_asks_for_the_file_without_storage(site: Site, open_window: Open, name: str) -> None:
+    page, _ = open_window()
     opened_sign_in(page, site, STORAGE[name])
     page.click("#sign-in button")
     arrives(page, f"{site.url}/ui/agents")
@@ -78,8 +78,8 @@ def test_change_asks_for_the_file_without_storage(site: Site, opened: Open, name
     sign_out(page, site)
 
 
-def test_storage_that_answers_shows_no_message(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_storage_that_answers_shows_no_message(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     opened_sign_in(page, site, "")
     page.set_checked("#keep", True)
     page.click("#sign-in button")

@@ -42,8 +42,8 @@ def proof_for(site: Site, credential: str, request: dict[str, str]) -> str:
         return json.dumps(client.call("POST", "/zkp/delegated-proofs", body=asked | bound, headers=bearer))
 
 
-def test_verifier_asks_and_the_proof_is_handed_in(site: Site, opened: Open, credential: str) -> None:
-    page, watched = opened()
+def test_verifier_asks_and_the_proof_is_handed_in(site: Site, open_window: Open, credential: str) -> None:
+    page, watched = open_window()
     sign_in(page, site, "vera", keep=True, to="ask")
     examine(page)
     for name, text in (("attribute", "age"), ("value", "18"), ("domain", "shop.example"), ("purpose", "To buy wine")):
@@ -58,7 +58,7 @@ def test_verifier_asks_and_the_proof_is_handed_in(site: Site, opened: Open, cred
     with Identity(site.url) as client:
         request = client.call("getVerifierRequest", request_id=link.rpartition("/")[2])
     assert (request["link"], request["reference"], request["result"]) == (link, None, None)
-    other, others = opened()
+    other, others = open_window()
     other.goto(link)
     expect(other.locator(".say")).to_contain_text("age is at least 18")
     assert other.locator("svg.qr").count() == 0
@@ -83,10 +83,10 @@ def test_verifier_asks_and_the_proof_is_handed_in(site: Site, opened: Open, cred
     examine(page)
 
 
-def test_verifier_cancels_a_request(site: Site, opened: Open) -> None:
+def test_verifier_cancels_a_request(site: Site, open_window: Open) -> None:
     with Identity(site.url).as_(signer(site, "vera")) as vera:
         made = vera.call("createVerifierRequest", {"domain": "https://shop.example", "predicates": [AGE]})
-    page, _ = opened()
+    page, _ = open_window()
     sign_in(page, site, "vera", keep=True, to="results")
     page.goto(made["link"])
     page.once("dialog", lambda dialog: dialog.accept())
@@ -98,7 +98,9 @@ def test_verifier_cancels_a_request(site: Site, opened: Open) -> None:
 
 
 @pytest.mark.parametrize("approves", [True, False])
-def test_request_waits_on_home_until_it_is_answered(site: Site, opened: Open, credential: str, approves: bool) -> None:
+def test_request_waits_on_home_until_it_is_answered(
+    site: Site, open_window: Open, credential: str, approves: bool
+) -> None:
     let(site)
     wish = {
         "holderDid": site.did("hana"),
@@ -108,7 +110,7 @@ def test_request_waits_on_home_until_it_is_answered(site: Site, opened: Open, cr
     }
     with Identity(site.url).as_(signer(site, "aki")) as aki:
         asked = aki.call("createConsentRequest", wish)
-    page, watched = opened()
+    page, watched = open_window()
     sign_in(page, site, keep=True)
     expect(page.locator(".waits")).to_contain_text("asks whether your age is at least 18")
     watched.look(page)
@@ -127,13 +129,13 @@ def test_request_waits_on_home_until_it_is_answered(site: Site, opened: Open, cr
     assert (found["approval"] is not None) is approves
 
 
-def test_issuer_defines_a_type_and_issues(site: Site, opened: Open) -> None:
+def test_issuer_defines_a_type_and_issues(site: Site, open_window: Open) -> None:
     with Client(site.url, api_key=site.api_key) as client:
         key = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         options = {"additionalKeys": [key], "storeSecrets": True}
         made = client.call("POST", "/dids", body={"method": "ids", "options": options})
     (site.folder / "isa.json").write_text(json.dumps(made))
-    page, watched = opened()
+    page, watched = open_window()
     sign_in(page, site, "isa", keep=True, to="types")
     examine(page)
     page.get_by_role("button", name="New type").click()

@@ -95,8 +95,8 @@ def consider(page: Page, watched: Watched, world: World) -> None:
     )
 
 
-def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open) -> None:
-    page, watched = opened()
+def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, open_window: Open) -> None:
+    page, watched = open_window()
     consider(page, watched, world)
     for said in ("to buy a bottle of wine", "shop.example"):
         expect(page.locator("#open dl")).to_contain_text(said)
@@ -131,7 +131,7 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
     watched.look(page)
     examine(page)
 
-    vera, hers = opened()
+    vera, hers = open_window()
     methods: list[str] = []
     vera.on("request", lambda request: methods.append(request.method))
     vera.goto(f"{world.site.url}/ui/verify")
@@ -160,7 +160,7 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
         world.prove(lines[2])
     assert refused.value.code == "DELEGATION_NOT_ACTIVE"
 
-    operator_sees_it_all(world, opened)
+    operator_sees_it_all(world, open_window)
 
 
 def operator_sees_it_all(world: World, opened: Open) -> None:
@@ -214,8 +214,8 @@ def operator_sees_it_all(world: World, opened: Open) -> None:
     expect(page).to_have_url(f"{world.site.url}/ui/operator/sign-in")
 
 
-def test_declining_signs_nothing(world: World, opened: Open) -> None:
-    page, watched = opened()
+def test_declining_signs_nothing(world: World, open_window: Open) -> None:
+    page, watched = open_window()
     before = len(world.client.call("GET", "/delegations", query={"limit": 200})["items"])
     consider(page, watched, world)
     other = page.context.new_page()
@@ -234,8 +234,8 @@ def test_declining_signs_nothing(world: World, opened: Open) -> None:
     assert len(world.client.call("GET", "/delegations", query={"limit": 200})["items"]) == before
 
 
-def test_markup_in_a_request_stays_text(world: World, opened: Open) -> None:
-    page, watched = opened()
+def test_markup_in_a_request_stays_text(world: World, open_window: Open) -> None:
+    page, watched = open_window()
     sign_in(page, world.site, keep=True)
     request = world.asks(
         purpose=MARKUP, domain=MARKUP, predicates=[{"attributeName": "country", "type": "eq", "value": MARKUP}]

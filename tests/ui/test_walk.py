@@ -174,8 +174,8 @@ def test_markup_of_panel_is_shown_as_text_and_session_stays(walk: Walk) -> None:
     assert watched.faults == []
 
 
-def test_slow_network_sends_change_once(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_slow_network_sends_change_once(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     sign_in(page, site, "slow", keep=True)
     network = page.context.new_cdp_session(page)
     slow = {"offline": False, "latency": 300, "downloadThroughput": 50_000, "uploadThroughput": 20_000}
@@ -195,8 +195,8 @@ def test_slow_network_sends_change_once(site: Site, opened: Open) -> None:
     expect(page.get_by_role("button", name="End for good")).to_be_enabled()
 
 
-def test_two_tabs_and_back_button_show_what_is_and_not_what_was(site: Site, opened: Open) -> None:
-    page, _ = opened()
+def test_two_tabs_and_back_button_show_what_is_and_not_what_was(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
     sign_in(page, site, "tina", keep=True)
     give_delegation(page, site, "once")
     has_states(page, "Active")

@@ -28,6 +28,6 @@ def vector_json(path: str) -> Any:
     return json.loads(vector(path).read_bytes())
 
 
-def found(pattern: str) -> list[str]:
+def match_paths(pattern: str) -> list[str]:
     """The paths that match, for parametrize; one placeholder where there is nothing, so that the skip is seen."""
     return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(pattern)) or [pattern]

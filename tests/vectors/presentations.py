@@ -153,13 +153,13 @@ ACCEPTED: dict[str, Callable[[], Case]] = {
 def changed(name: str, change: Callable[[Any], Any]) -> Callable[[], Case]:
     """The accepted vector with another envelope."""
 
-    def made() -> Case:
+    def make_case() -> Case:
         one = ACCEPTED[name]()
         value = unpacked(one.text)
         change(value)
         return replace(one, text=packed(value))
 
-    return made
+    return make_case
 
 
 def expecting(name: str, **expected: Any) -> Callable[[], Case]:
@@ -175,11 +175,11 @@ def vector_at_another_time(name: str, **later: float) -> Callable[[], Case]:
 def asking(name: str, **question: Any) -> Callable[[], Case]:
     """The accepted vector before a verifier that asks something else."""
 
-    def made() -> Case:
+    def make_case() -> Case:
         one = ACCEPTED[name]()
         return replace(one, expected=one.expected | {"question": replace(one.scene.question, **question)})
 
-    return made
+    return make_case
 
 
 def text_of(name: str, change: Callable[[str], str]) -> Callable[[], Case]:
@@ -203,13 +203,13 @@ def change_text(*path: Any, to: Any) -> Callable[[Any], None]:
 def spliced(name: str, other: str, *members: str) -> Callable[[], Case]:
     """The accepted vector with members of another one."""
 
-    def made() -> Case:
+    def make_case() -> Case:
         value, theirs = ACCEPTED[name](), unpacked(ACCEPTED[other]().text)
         own = unpacked(value.text)
         own.update({member: theirs[member] for member in members})
         return replace(value, text=packed(own))
 
-    return made
+    return make_case
 
 
 def in_lowest_slot(name: str) -> Case:

@@ -25,7 +25,7 @@ from identity_bbs.encoding import (
 )
 from identity_bbs.frames import number, scalar
 from identity_bbs.suite import CIPHERSUITE_ID, P1, BbsProofInvalid, ciphersuite
-from tests.vectors.files import found, vector_json
+from tests.vectors.files import match_paths, vector_json
 
 FOLDER = "bbs-blind-2025-02/bls12-381-sha-256"
 API_ID = CIPHERSUITE_ID + b"BLIND_H2G_HM2S_"
@@ -51,7 +51,7 @@ class Lists:
     prover: list[bytes]
 
     @classmethod
-    def of(cls, curve: Curve, messages: int, committed: int) -> Lists:
+    def build(cls, curve: Curve, messages: int, committed: int) -> Lists:
         return cls(curve, generators(curve, 1 + messages, API_ID), generators(curve, 1 + committed, b"BLIND_" + API_ID))
 
     def domain(self, key: bytes, header: bytes) -> int:
@@ -85,12 +85,12 @@ def test_both_lists_of_generators(backend):
         assert [one.hex() for one in made] == [own["Q1"], *own["MsgGenerators"]]
 
 
-@pytest.mark.parametrize("path", found(f"{FOLDER}/commit/*.json"))
+@pytest.mark.parametrize("path", match_paths(f"{FOLDER}/commit/*.json"))
 def test_a_commitment_and_its_proof(path):
     """C = blind·Q_2 + the messages in J, and the responses to a challenge over generators, C and its masked twin."""
     given = vector_json(path)
     curve, data = select(), bytes.fromhex(given["commitmentWithProof"])
-    lists = Lists.of(curve, 0, len(given["committedMessages"]))
+    lists = Lists.build(curve, 0, len(given["committedMessages"]))
     secrets = [int(given["proverBlind"], 16), *mapped(given["committedMessages"])]
     trace = given["trace"]["random_scalars"]
     masks = [int(one, 16) for one in (trace["s_tilde"], *trace["m_tildes"])]
@@ -105,7 +105,7 @@ def test_a_commitment_and_its_proof(path):
     assert curve.g1_to_octets(again) == masked
 
 
-@pytest.mark.parametrize("path", found(f"{FOLDER}/signature/*.json"))
+@pytest.mark.parametrize("path", match_paths(f"{FOLDER}/signature/*.json"))
 def test_a_signature_on_a_commitment(path):
     """B, domain, and the signature on B. Here e is hashed from key and B alone; PROTOCOL-2.md (3.4) hashes the domain as well."""
     given = vector_json(path)
@@ -114,7 +114,7 @@ def test_a_signature_on_a_commitment(path):
     public, header = bytes.fromhex(key["publicKey"]), bytes.fromhex(given["header"])
     messages, committed = mapped(given["messages"]), mapped(given["committedMessages"] or [])
     commitment = given.get("commitmentWithProof")
-    lists = Lists.of(curve, len(messages), len(committed))
+    lists = Lists.build(curve, len(messages), len(committed))
     domain = lists.domain(public, header)
     trace = given["trace"]
     if len(trace["domain"]) == 64:
@@ -136,7 +136,7 @@ def test_a_signature_on_a_commitment(path):
     )
 
 
-@pytest.mark.parametrize("path", found(f"{FOLDER}/proof/*.json"))
+@pytest.mark.parametrize("path", match_paths(f"{FOLDER}/proof/*.json"))
 def test_a_proof_over_both_lists(path):
     """The verifier's T1 and T2, the challenge and the pairings; with another presentation header the challenge differs."""
     given = vector_json(path)
@@ -147,7 +147,7 @@ def test_a_proof_over_both_lists(path):
     committed = {int(at) + given["L"] + 1: one for at, one in (given["revealedCommittedMessages"] or {}).items()}
     disclosed = dict(zip((*shown, *committed), mapped([*shown.values(), *committed.values()]), strict=True))
     count = len(disclosed) + len(proof.m_hats)
-    lists = Lists.of(curve, given["L"], count - given["L"] - 1)
+    lists = Lists.build(curve, given["L"], count - given["L"] - 1)
     domain = lists.domain(public, bytes.fromhex(given["header"]))
     bases = [*lists.signer[1:], *lists.prover]
     hidden = [at for at in range(count) if at not in disclosed]

@@ -12,7 +12,7 @@ from identity_did_webvh import log as webvh
 
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid
-from tests.vectors.files import found, vector, vector_json
+from tests.vectors.files import match_paths, vector, vector_json
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -21,8 +21,8 @@ NOW = datetime(2026, 11, 1, tzinfo=UTC)
 # stolen update key could replace its own guards. The log of the Rust implementation does it right, and is accepted.
 UNDER_WITNESSED = {f"webvh/witness-update/{name}/did.jsonl" for name in ("java", "java-eecc", "python", "ts")}
 
-POSITIVE = [path for path in found("webvh/*/*/did.jsonl") if "/negative-" not in path]
-NEGATIVE = found("webvh/negative-*/*/did.jsonl")
+POSITIVE = [path for path in match_paths("webvh/*/*/did.jsonl") if "/negative-" not in path]
+NEGATIVE = match_paths("webvh/negative-*/*/did.jsonl")
 DIDS_ONLY = {
     "negative-fragment-leaks-into-domain",
     "negative-lowercase-pct-port-ip",

@@ -67,7 +67,7 @@ def main() -> None:
     options = options_of.parse_args()
     with fresh_server(1, UNLIMITED | {"IDENTITY_MCP_ENABLED": "true"}) as (server, key):
         wire = Wire(server.url)
-        asked = asked_of(Scene.of(People.of(Target(wire, Stranger(wire, key), Path(), 1))))
+        asked = asked_of(Scene.create(People.create(Target(wire, Stranger(wire, key), Path(), 1))))
         found: dict[str, list[float]] = {name: [] for name in asked}
         for _ in range(options.rounds):
             for name, how in asked.items():

@@ -102,10 +102,10 @@ class Copying(contextlib.ExitStack):
 
     def __enter__(self) -> Self:
         self.callback(self._settle)
-        self._entries, self._index = (self._opened(statement) for statement in (ENTRIES, INDEX))
+        self._entries, self._index = (self._open_copy(statement) for statement in (ENTRIES, INDEX))
         return self
 
-    def _opened(self, statement: str) -> psycopg.Copy:
+    def _open_copy(self, statement: str) -> psycopg.Copy:
         session = self.enter_context(psycopg.connect(self._url))
         copy = self.enter_context(session.cursor().copy(f"{statement} (FORMAT BINARY)".encode()))
         copy.write(HEADER)

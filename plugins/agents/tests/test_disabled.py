@@ -74,7 +74,7 @@ def test_setting_alone_serves_its_endpoint_and_no_other() -> None:
 def test_without_consents_no_holder_is_asked() -> None:
     """A task without the holder's token is refused; one that has it ends with the proof."""
     with People.served(IDENTITY_A2A_ENABLED="true", IDENTITY_EXTENSIONS_DISABLED="consents") as people:
-        scene = Scene.of(people)
+        scene = Scene.create(people)
         token = token_of(scene.agent, scope="zkp:prove", resource="/a2a")
         headers = bearer(token) | {"A2A-Version": "1.0"}
 

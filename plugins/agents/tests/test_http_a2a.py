@@ -30,7 +30,7 @@ def people() -> Iterator[People]:
 
 @pytest.fixture
 def scene(people: People) -> Scene:
-    return Scene.of(people)
+    return Scene.create(people)
 
 
 def post(scene: Scene, body: Any, agent: Any = None, **headers: str) -> Answer:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.unit.cli.conftest import held, here, identity, remote, server, wallet
+from tests.unit.cli.conftest import here, identity, read_wallet, remote, server, wallet
 
-__all__ = ["held", "here", "identity", "remote", "server", "wallet"]
+__all__ = ["here", "identity", "read_wallet", "remote", "server", "wallet"]

@@ -72,11 +72,11 @@ def test_a_second_version_that_is_refused_leaves_the_did(
     assert json.loads(path.read_text())["keys"]["assertionMethod"]["type"] == BLS
 
 
-def test_a_key_from_elsewhere_brings_its_proof(remote: Commands, here: Path, wallet: Path, held: Held) -> None:
+def test_a_key_from_elsewhere_brings_its_proof(remote: Commands, here: Path, wallet: Path, read_wallet: Held) -> None:
     key = make_key(BLS)
     secret = here / "secret"
     secret.write_text(key["privateKey"] + "\n")
-    proof = remote.ok("did", "possession", held()["did"], secret).strip()
+    proof = remote.ok("did", "possession", read_wallet()["did"], secret).strip()
     added = ("--add-key", BLS, key["publicKey"], "assertionMethod")
     assert "proofOfPossession" in "".join(remote.refused("did", "update", "--keys", wallet, *added))
     other = remote.ok("did", "possession", "did:ids:other", secret).strip()
@@ -88,7 +88,7 @@ def test_a_key_from_elsewhere_brings_its_proof(remote: Commands, here: Path, wal
     stray = remote.refused("did", "update", "--keys", wallet, *given, "--possession", key["publicKey"], proof, status=2)
     assert "--add-key" in stray[2]
     secret.write_text(make_key("Ed25519")["privateKey"])
-    assert BLS in remote.refused("did", "possession", held()["did"], secret)[0]
+    assert BLS in remote.refused("did", "possession", read_wallet()["did"], secret)[0]
 
 
 def test_create_prints_secrets_only_when_asked(remote: Commands, here: Path) -> None:
@@ -177,7 +177,7 @@ def owned(server: LocalServer) -> set[str]:
     return {item["did"] for item in answer.json()["items"]}
 
 
-def test_update_in_one_version(remote: Commands, wallet: Path, held: Held) -> None:
+def test_update_in_one_version(remote: Commands, wallet: Path, read_wallet: Held) -> None:
     one, other = ("LinkedDomains", "https://one.example/"), ("LinkedDomains", "https://other.example/")
     key = make_key("X25519KeyAgreementKey2020")["publicKey"]
     added = ("--add-key", "X25519KeyAgreementKey2020", key, "keyAgreement")
@@ -186,7 +186,7 @@ def test_update_in_one_version(remote: Commands, wallet: Path, held: Held) -> No
     body = remote.json("did", "update", "--keys", wallet, "--update-service", "files", *other)
     assert body["versionId"] == 3
     assert body["didDocument"]["service"][0]["serviceEndpoint"] == other[1]
-    key_id = f"{held()['did']}#{key}"
+    key_id = f"{read_wallet()['did']}#{key}"
     gone = remote.json("did", "update", "--keys", wallet, "--remove-service", "files", "--remove-key", key_id)
     assert "service" not in gone["didDocument"]
 
@@ -199,23 +199,23 @@ def test_witnesses_are_some_or_none(remote: Commands, wallet: Path) -> None:
         assert "INVALID_DOCUMENT" in remote.refused("did", "update", "--keys", wallet, *words)[0]
 
 
-def test_a_verifier_demands_place_and_time(remote: Commands, held: Held) -> None:
-    did = held()["did"]
+def test_a_verifier_demands_place_and_time(remote: Commands, read_wallet: Held) -> None:
+    did = read_wallet()["did"]
     shown = remote.json("did", "resolve", did, "--require-position", "--version-id", "1")
     assert shown["didDocumentMetadata"]["ledger"]["index"] >= 0
     # This service has no witnesses.
     assert "no quorum of witnesses" in remote.refused("did", "resolve", did, "--cosigned-within", "600")[0]
 
 
-def test_rotate_files_the_new_key(remote: Commands, wallet: Path, held: Held) -> None:
-    old = held()["keys"]["authentication"]
+def test_rotate_files_the_new_key(remote: Commands, wallet: Path, read_wallet: Held) -> None:
+    old = read_wallet()["keys"]["authentication"]
     said = remote.ok("did", "rotate", "--keys", wallet, "--grace-hours", "24")
-    now = held()["keys"]
+    now = read_wallet()["keys"]
     assert now["authentication"]["keyId"] in said
     assert now["retired"] == [old]
     assert "privateKey" not in json.dumps(remote.json("did", "rotate", "--keys", wallet))
-    assert len(held()["keys"]["retired"]) == 2
-    assert "pending" not in held()
+    assert len(read_wallet()["keys"]["retired"]) == 2
+    assert "pending" not in read_wallet()
     remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://hana.example/")
 
 
@@ -230,36 +230,38 @@ def test_rotate_of_another_key(remote: Commands, here: Path) -> None:
     assert filed["retired"] == [old]
 
 
-def test_a_refused_rotation_changes_nothing_and_loses_nothing(remote: Commands, wallet: Path, held: Held) -> None:
-    before = held()["keys"]
+def test_a_refused_rotation_changes_nothing_and_loses_nothing(
+    remote: Commands, wallet: Path, read_wallet: Held
+) -> None:
+    before = read_wallet()["keys"]
     unknown = ("--old-key", "#z6MkjXRqfv2JsNWMeoQuZ9m8uWzyt6GoLQgeYLVyj7UJuiBi", "--key-type", "Ed25519")
     assert "INVALID_DOCUMENT" in remote.refused("did", "rotate", "--keys", wallet, *unknown)[0]
-    after = held()["keys"]
+    after = read_wallet()["keys"]
     assert len(after.pop("retired")) == 1
     assert after == before
 
 
-def test_recover_spends_and_replaces_the_recovery_key(remote: Commands, wallet: Path, held: Held) -> None:
-    before = held()["keys"]
+def test_recover_spends_and_replaces_the_recovery_key(remote: Commands, wallet: Path, read_wallet: Held) -> None:
+    before = read_wallet()["keys"]
     said = remote.ok("did", "recover", "--keys", wallet)
     assert "version 2\n" in said
-    after = held()["keys"]
+    after = read_wallet()["keys"]
     assert after["retired"] == [before["authentication"], before["recovery"]]
     assert remote.json("did", "recover", "--keys", wallet)["versionId"] == 3
     remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://hana.example/")
 
 
-def test_recover_may_keep_the_other_keys(remote: Commands, wallet: Path, held: Held) -> None:
-    before = held()["keys"]["authentication"]
+def test_recover_may_keep_the_other_keys(remote: Commands, wallet: Path, read_wallet: Held) -> None:
+    before = read_wallet()["keys"]["authentication"]
     body = remote.json("did", "recover", "--keys", wallet, "--keep-keys")
     assert before["publicKey"] in json.dumps(body["didDocument"])
 
 
-def test_recover_undoes_what_happened_since_a_version(remote: Commands, wallet: Path, held: Held) -> None:
+def test_recover_undoes_what_happened_since_a_version(remote: Commands, wallet: Path, read_wallet: Held) -> None:
     remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://thief.example/")
     body = remote.json("did", "recover", "--keys", wallet, "--keep-keys", "--restore-version", "1")
     assert "thief" not in json.dumps(body["didDocument"])
-    assert held()["keys"]["authentication"]["publicKey"] in json.dumps(body["didDocument"])
+    assert read_wallet()["keys"]["authentication"]["publicKey"] in json.dumps(body["didDocument"])
     assert "versionRestored 1" in remote.ok("did", "history", body["did"])
     assert "no such version" in remote.refused("did", "recover", "--keys", wallet, "--restore-version", "9")[0]
     remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://hana.example/")
@@ -268,21 +270,21 @@ def test_recover_undoes_what_happened_since_a_version(remote: Commands, wallet: 
 @pytest.mark.parametrize("operation", ["rotate", "recover"])
 @pytest.mark.parametrize("sent", [True, False], ids=["sent", "not_sent"])
 def test_an_operation_that_was_broken_off_is_settled(
-    remote: Commands, wallet: Path, held: Held, monkeypatch: pytest.MonkeyPatch, operation: str, sent: bool
+    remote: Commands, wallet: Path, read_wallet: Held, monkeypatch: pytest.MonkeyPatch, operation: str, sent: bool
 ) -> None:
     """The process dies between the answer and the file, or before the request."""
 
     def dies(self: Wallet | Client, *_: object, **__: object) -> None:
         raise OSError(5, "Input/output error")
 
-    before = held()["keys"]["authentication"]
+    before = read_wallet()["keys"]["authentication"]
     with monkeypatch.context() as patched:
         patched.setattr(*((Wallet, "finish", dies) if sent else (Client, operation, dies)))
         remote.refused("did", operation, "--keys", wallet)
-    pending = held()["pending"]["keys"]
+    pending = read_wallet()["pending"]["keys"]
     fresh = (pending.get("new") or pending["authentication"])["publicKey"]
     remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://hana.example/")
-    after = held()
+    after = read_wallet()
     assert "pending" not in after
     assert (after["keys"]["authentication"]["publicKey"] == fresh) is sent
     assert (after["keys"]["authentication"] == before) is not sent
@@ -291,8 +293,8 @@ def test_an_operation_that_was_broken_off_is_settled(
     assert before["privateKey"] in json.dumps(after)
 
 
-def test_deactivate_resolve_and_history(remote: Commands, wallet: Path, held: Held) -> None:
-    did = held()["did"]
+def test_deactivate_resolve_and_history(remote: Commands, wallet: Path, read_wallet: Held) -> None:
+    did = read_wallet()["did"]
     assert "final" in remote.refused("did", "deactivate", "--keys", wallet, status=2)[0]
     assert "is deactivated" in remote.ok("did", "deactivate", "--keys", wallet, "--confirm", "--reason", "done")
     lines = remote.refused("did", "resolve", did)
@@ -305,8 +307,8 @@ def test_deactivate_resolve_and_history(remote: Commands, wallet: Path, held: He
     assert '"deactivated":true' in remote.ok("did", "log", "get", did)
 
 
-def test_history_page_by_page(remote: Commands, wallet: Path, held: Held) -> None:
-    did = held()["did"]
+def test_history_page_by_page(remote: Commands, wallet: Path, read_wallet: Held) -> None:
+    did = read_wallet()["did"]
     remote.ok("did", "rotate", "--keys", wallet)
     assert [item["operation"] for item in remote.json("did", "history", did)["items"]] == ["create", "keyRotated"]
     page = remote.ok("did", "history", did, "--limit", "1")
@@ -314,8 +316,10 @@ def test_history_page_by_page(remote: Commands, wallet: Path, held: Held) -> Non
     assert "keyRotated" in remote.ok("did", "history", did, "--limit", "1", "--cursor", cursor)
 
 
-def test_the_log_is_checked_without_the_service(remote: Commands, identity: Commands, wallet: Path, held: Held) -> None:
-    did = held()["did"]
+def test_the_log_is_checked_without_the_service(
+    remote: Commands, identity: Commands, wallet: Path, read_wallet: Held
+) -> None:
+    did = read_wallet()["did"]
     remote.ok("did", "rotate", "--keys", wallet)
     text = remote.ok("did", "log", "get", did)
     assert len(remote.json("did", "log", "get", did)) == 2
@@ -328,19 +332,19 @@ def test_the_log_is_checked_without_the_service(remote: Commands, identity: Comm
 
 
 def test_auth_sign_serves_once_for_what_it_was_bound_to(
-    remote: Commands, server: LocalServer, wallet: Path, held: Held, here: Path
+    remote: Commands, server: LocalServer, wallet: Path, read_wallet: Held, here: Path
 ) -> None:
     body = {"operation": "setAlsoKnownAs", "alsoKnownAs": ["https://hana.example/"]}
     (here / "body.json").write_text(json.dumps(body))
     header = remote.ok("auth", "sign", "--keys", wallet, "--purpose", "update", "--body", "body.json").strip()
-    url = f"{server.url}/api/v1/dids/{held()['did']}"
+    url = f"{server.url}/api/v1/dids/{read_wallet()['did']}"
     headers = {"Authorization": header}
     assert httpx.patch(url, json=body | {"alsoKnownAs": []}, headers=headers).status_code == 401
     assert httpx.patch(url, json=body, headers=headers).status_code == 200
     assert httpx.patch(url, json=body, headers=headers).status_code == 401
 
 
-def test_auth_sign_signs_nothing_else(remote: Commands, wallet: Path, held: Held, here: Path) -> None:
+def test_auth_sign_signs_nothing_else(remote: Commands, wallet: Path, read_wallet: Held, here: Path) -> None:
     said = remote.json("auth", "sign", "--keys", wallet, "--purpose", "read")
     again = ("auth", "sign", "--keys", wallet, "--purpose", "read", "--challenge")
     assert remote.ok(*again, said["challenge"]).strip() == said["authorization"]
@@ -352,9 +356,9 @@ def test_auth_sign_signs_nothing_else(remote: Commands, wallet: Path, held: Held
     assert "not JSON" in remote.refused("auth", "sign", "--keys", wallet, "--purpose", "read", "--body", "body.json")[0]
 
 
-def test_auth_sign_refuses_a_challenge_for_any_change(remote: Commands, wallet: Path, held: Held) -> None:
+def test_auth_sign_refuses_a_challenge_for_any_change(remote: Commands, wallet: Path, read_wallet: Held) -> None:
     """In the log of a DID without ``strictEvidence`` its signature serves for every change."""
-    held()
+    read_wallet()
     asked = ("auth", "sign", "--keys", wallet, "--purpose")
     assert "not bound to a purpose and a body" in remote.refused(*asked, "update")[0]
     bound = str(remote.json(*asked, "read")["challenge"])
@@ -363,8 +367,8 @@ def test_auth_sign_refuses_a_challenge_for_any_change(remote: Commands, wallet: 
     remote.refused("auth", "sign", "--keys", wallet, status=2)
 
 
-def test_create_asks_for_strict_evidence(remote: Commands, held: Held, here: Path) -> None:
-    first = remote.json("did", "log", "get", held()["did"])[0]
+def test_create_asks_for_strict_evidence(remote: Commands, read_wallet: Held, here: Path) -> None:
+    first = remote.json("did", "log", "get", read_wallet()["did"])[0]
     assert first["parameters"]["change"]["strictEvidence"] is True
     plain = remote.json("did", "create", "--keys", here / "plain.json", "--no-strict-evidence")["did"]
     assert "strictEvidence" not in remote.json("did", "log", "get", plain)[0]["parameters"]["change"]
@@ -419,8 +423,8 @@ def test_a_file_that_holds_no_keys(identity: Commands, here: Path, text: str) ->
     identity.refused("did", "rotate", "--keys", "hana.json")
 
 
-def test_a_file_without_the_private_key(remote: Commands, wallet: Path, held: Held) -> None:
-    value = held()
+def test_a_file_without_the_private_key(remote: Commands, wallet: Path, read_wallet: Held) -> None:
+    value = read_wallet()
     del value["keys"]["recovery"]["privateKey"]
     wallet.write_text(json.dumps(value))
     assert "no private recovery key" in remote.refused("did", "recover", "--keys", wallet)[0]

@@ -16,7 +16,7 @@ SHOP = "https://shop.example"
 
 def send_question(scene: Scene, **more: object) -> tuple[int, dict[str, str]]:
     body = {"domain": SHOP, "predicates": [AGE]} | more
-    answer = scene.target.wire.call("POST", f"{PREFIX}/verifier-requests", body, scene.by(scene.agent))
+    answer = scene.target.wire.call("POST", f"{PREFIX}/verifier-requests", body, scene.authorize(scene.agent))
     return answer.status, answer.json
 
 
@@ -38,11 +38,11 @@ def test_stranger_finds_neither_reference_nor_result(scene: Scene) -> None:
     status, made = send_question(scene, reference="order 4711")
     assert (status, made["reference"]) == (201, "order 4711")
     path = f"{PREFIX}/verifier-requests/{made['id']}"
-    for headers in ({}, scene.by(scene.holder)):
+    for headers in ({}, scene.authorize(scene.holder)):
         read = scene.target.wire.call("GET", path, None, headers)
         assert (read.status, read.json["reference"], read.json["result"]) == (200, None, None)
     assert scene.target.wire.call("DELETE", path, None, {}).status == 401
-    assert scene.target.wire.call("DELETE", path, None, scene.by(scene.holder)).status == 404
+    assert scene.target.wire.call("DELETE", path, None, scene.authorize(scene.holder)).status == 404
 
 
 @pytest.mark.parametrize("proof", ["AAAA", "....", "\u0000", "e30"])
@@ -125,7 +125,7 @@ def count_of(scene: Scene, table: str) -> int:
 
 
 def test_one_of_many_parallel_proofs_is_the_answer(scene: Scene) -> None:
-    made, other = send_by(scene, scene.by(scene.agent)), send_by(scene, scene.by(scene.agent))
+    made, other = send_by(scene, scene.authorize(scene.agent)), send_by(scene, scene.authorize(scene.agent))
     proof = prove(scene, made)
     assert hand_in(scene, other, proof).json["errors"] == ["CHALLENGE_MISMATCH"]
     answers = at_once(scene.target.wire, [lambda: hand_in(scene, made, proof)] * 4)
@@ -134,8 +134,8 @@ def test_one_of_many_parallel_proofs_is_the_answer(scene: Scene) -> None:
 
 
 def test_stranger_adds_nothing_to_the_history_of_a_verifier(scene: Scene) -> None:
-    made, before = send_by(scene, scene.by(scene.agent)), count_of(scene, "verifications")
-    for proof in ({"proof": "AAAA"}, prove(scene, send_by(scene, scene.by(scene.holder)))):
+    made, before = send_by(scene, scene.authorize(scene.agent)), count_of(scene, "verifications")
+    for proof in ({"proof": "AAAA"}, prove(scene, send_by(scene, scene.authorize(scene.holder)))):
         answer = hand_in(scene, made, proof)
         assert (answer.status, answer.json["verdict"]) == (200, "invalid")
         assert "CHALLENGE_UNKNOWN" not in answer.json["errors"]
@@ -145,13 +145,13 @@ def test_stranger_adds_nothing_to_the_history_of_a_verifier(scene: Scene) -> Non
 
 
 def test_token_without_the_scope_reads_no_result(scene: Scene) -> None:
-    made = send_by(scene, scene.by(scene.agent), reference="order 4711")
+    made = send_by(scene, scene.authorize(scene.agent), reference="order 4711")
     assert hand_in(scene, made, prove(scene, made)).json["verified"]
     answer = scene.act(scene.agent, "POST", "/auth/token", "token", {"scope": "credentials:read"})
     path, token = f"{PREFIX}/verifier-requests/{made['id']}", answer.json["access_token"]
     read = scene.target.wire.call("GET", path, None, {"Authorization": f"Bearer {token}"})
     assert (read.status, read.json["reference"], read.json["result"]) == (200, None, None)
-    own = scene.target.wire.call("GET", path, None, scene.by(scene.agent)).json
+    own = scene.target.wire.call("GET", path, None, scene.authorize(scene.agent)).json
     assert (own["reference"], own["result"]["verdict"]) == ("order 4711", "valid")
 
 
@@ -176,7 +176,7 @@ def test_proof_for_a_did_that_a_key_lost_is_no_answer(scene: Scene) -> None:
 
 def test_proof_for_a_deactivated_verifier_is_no_answer(scene: Scene) -> None:
     shop = scene.target.stranger.holder()
-    made = send_by(scene, scene.by(shop))
+    made = send_by(scene, scene.authorize(shop))
     proof = prove(scene, made)
     assert shop.act("deactivate", LEAVE).status == 200
     assert hand_in(scene, made, proof).outcome == (401, "AUTH_FAILED")

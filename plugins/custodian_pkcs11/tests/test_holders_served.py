@@ -58,9 +58,9 @@ def lose(environment: Mapping[str, str]) -> None:
 def test_secrets_follow_from_the_token_and_their_loss_is_told(environment: Mapping[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "data"
     with service(folder, environment=environment) as running:
-        people = People.of(target(running, folder))
+        people = People.create(target(running, folder))
         bound = people.issue(people.hana, suite=2)
-        scene = Scene.of(people)
+        scene = Scene.create(people)
         answer = scene.ask(scene.body(credentialId=bound, predicate=AGE))
         assert answer.status == 201, answer.body
         sent = {"proof": answer.json["proof"]["proof"], "requires": ["holder"]}

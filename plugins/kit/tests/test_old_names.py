@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
 import subprocess
 import sys
+from pathlib import Path
+
+from identity_kit import conformance
+
+UPGRADE = Path(__file__).parents[3] / "docs/how-to/upgrade.md"
+ROW = re.compile(r"^\| `(\w+)` \| `(test_\w+)` \| `(test_\w+)` \|$", re.MULTILINE)
 
 SAME = """
 from identity_core.conformance.ledger import LedgerConformance
@@ -35,3 +44,15 @@ def test_old_name_names_the_remedy_without_the_kit() -> None:
     assert done.stderr.splitlines()[-1] == (
         "ImportError: identity_core.conformance is identity_kit.conformance now: pip install identity-kit"
     )
+
+
+def test_upgrade_page_lists_tests_under_their_new_names() -> None:
+    modules = [
+        importlib.import_module(each.name)
+        for each in pkgutil.iter_modules(conformance.__path__, "identity_kit.conformance.")
+    ]
+    rows = ROW.findall(UPGRADE.read_text())
+    assert len(rows) == 19
+    for owner, old, new in rows:
+        kit = next(getattr(module, owner) for module in modules if hasattr(module, owner))
+        assert (hasattr(kit, old), hasattr(kit, new)) == (False, True), (owner, old, new)

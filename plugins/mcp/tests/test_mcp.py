@@ -39,7 +39,7 @@ def people() -> Iterator[People]:
 
 @pytest.fixture
 def scene(people: People) -> Scene:
-    return Scene.of(people)
+    return Scene.create(people)
 
 
 async def call_tool(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def test_refusals_and_missing_parts(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_refusal_beside_the_agent_names_its_reason(people: People, tmp_path: Path) -> None:
-    scene = Scene.of(people, verifiers=[VERIFIER])
+    scene = Scene.create(people, verifiers=[VERIFIER])
     request = build_request(scene)
 
     async def talk(client: Client) -> None:
@@ -226,7 +226,7 @@ def test_cancelled_requests_do_not_hold_the_end() -> None:
 
 def test_replaced_key_cannot_sign_in(people: People, tmp_path: Path) -> None:
     agent = people.target.stranger.holder()
-    scene = Scene.of(people, agent=agent)
+    scene = Scene.create(people, agent=agent)
     stolen = Holder(agent.wire, agent.did, SigningKey.generate(), None, {})
     scene.agent = stolen
 

@@ -31,7 +31,7 @@ def people() -> Iterator[People]:
 
 @pytest.fixture
 def scene(people: People) -> Scene:
-    return Scene.of(people)
+    return Scene.create(people)
 
 
 def wish(scene: Scene, **change: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def people() -> Iterator[People]:
 
 @pytest.fixture
 def scene(people: People) -> Scene:
-    return Scene.of(people)
+    return Scene.create(people)
 
 
 async def call_tool(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def test_refusal_is_result_without_value(scene: Scene) -> None:
 
 def test_refusal_names_its_reason_and_leaves_the_token(people: People) -> None:
     """The delegation lists verifiers and the request names none: the model reads why, and asks again with the same IBCT."""
-    scene = Scene.of(people, verifiers=[VERIFIER])
+    scene = Scene.create(people, verifiers=[VERIFIER])
     request = build_request(scene)
 
     async def talk(client: Client) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tests.attack.conftest import target, targets, tmp_path
-from tests.unit.cli.conftest import held, here, identity, remote, server, wallet
+from tests.unit.cli.conftest import here, identity, remote, server, wallet
 from tests.unit.store.conftest import new_stored_database, postgres_server, store, url
 
 __all__ = [
-    "held",
     "here",
     "identity",
     "new_stored_database",

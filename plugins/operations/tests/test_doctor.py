@@ -47,8 +47,8 @@ def test_an_installation(identity: Commands, server: LocalServer) -> None:
     assert "operations" in used
     # Extensions that are off.
     assert not {"agents", "vcalm", "wallets"} & {*used}
-    assert found["data directory"]["state"] == "ok"
-    assert found["master key"]["state"] == "warn"
+    fresh = ("data directory", "database", "server", "storage", "checkpoint", "master key", "backups")
+    assert {name: found[name]["state"] for name in fresh} == dict.fromkeys(fresh, "ok")
 
 
 def test_whether_there_is_a_key(identity: Commands, here: Path) -> None:
@@ -89,12 +89,11 @@ def test_fault_is_reported_once(here: Path, name: str, value: str) -> None:
     assert failed[0]["remedy"].startswith(("Did you mean", "Unset", "Write for example", "Choose one"))
 
 
-def test_the_master_key_that_is_to_come(identity: Commands, here: Path) -> None:
-    before = findings(identity)["master key"]
-    assert before["says"].startswith("the first start makes a file beside the keys")
-    assert before["remedy"] == "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE before it"
-    (here / "identity-data").mkdir(mode=0o700)
-    assert findings(identity)["master key"]["says"].startswith("a file beside the keys")
+def test_a_key_file_is_a_warning_for_a_public_service(identity: Commands, here: Path) -> None:
+    assert findings(identity)["master key"]["state"] == "ok"
+    public = Commands({"IDENTITY_SERVER_PUBLIC_URL": "https://id.example"})
+    found = findings(public)["master key"]
+    assert (found["state"], found["says"].partition(" ")[0]) == ("warn", "custodian.key")
 
 
 def test_a_passphrase_is_better(here: Path) -> None:

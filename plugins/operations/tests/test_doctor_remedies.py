@@ -46,7 +46,7 @@ def test_modes_are_what_the_remedy_makes_them(here: Path, opened: str) -> None:
         ("server", {"IDENTITY_SERVER_UNIX_SOCKET": "identity.socket"}, "https://id.example"),
         ("throttle", {"IDENTITY_THROTTLE_STORE": "memory", "IDENTITY_SERVER_WORKERS": "2"}, "sql"),
         ("checkpoint", {"IDENTITY_LEDGER_CHECKPOINT_PATH": "nowhere/checkpoint"}, "elsewhere/checkpoint"),
-        ("master key", {}, "passphrase"),
+        ("master key", {"IDENTITY_SERVER_PUBLIC_URL": "https://id.example"}, "passphrase"),
     ],
 )
 def test_settings_are_what_the_remedy_says(

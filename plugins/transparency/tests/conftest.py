@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.attack.conftest import target, targets, tmp_path
-from tests.unit.cli.conftest import held, here, identity, remote, server, wallet
+from tests.unit.cli.conftest import here, identity, remote, server, wallet
 
-__all__ = ["held", "here", "identity", "remote", "server", "target", "targets", "tmp_path", "wallet"]
+__all__ = ["here", "identity", "remote", "server", "target", "targets", "tmp_path", "wallet"]

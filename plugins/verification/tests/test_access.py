@@ -52,7 +52,7 @@ def read(caller: Caller) -> RequestContext:
 
 def test_readers_of_a_proof_are_limited(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         for caller in (
             rooms.caller(rooms.hana),
             rooms.caller(rooms.aki),
@@ -84,7 +84,7 @@ def test_readers_of_a_proof_are_limited(tmp_path: Path) -> None:
 
 def test_revoking(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         for caller in (rooms.caller(rooms.mallory), rooms.caller(rooms.vera)):
             with pytest.raises(ProofNotFound):
                 await rooms.revoke(made.id, RevokeProofRequest(), RequestContext("revokeProof", caller, "r-7"))
@@ -134,7 +134,7 @@ def test_an_anchor_is_revoked_with_its_proof(tmp_path: Path) -> None:
         gone = Anchor(AnchorStatus.REVOKED, "0xab", 7, 9)
         revoker = Revoker(gone)
         rooms.revoke = replace(rooms.revoke, anchoring=revoker)
-        made, plain = await rooms.made(anchor=True), await rooms.made()
+        made, plain = await rooms.create_proof(anchor=True), await rooms.create_proof()
         context = RequestContext("revokeProof", rooms.caller(rooms.aki), "r-8")
         assert (await rooms.revoke(made.id, RevokeProofRequest(sync_wait_ms=250), context)).anchor == gone
         assert (await rooms.revoke(plain.id, RevokeProofRequest(sync_wait_ms=250), context)).anchor is None
@@ -145,7 +145,7 @@ def test_an_anchor_is_revoked_with_its_proof(tmp_path: Path) -> None:
 
 def test_a_failed_anchor_is_a_warning(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made(anchor=True)
+        made = await rooms.create_proof(anchor=True)
         await rooms.store.database.write(lambda tx: tx.execute("UPDATE proofs SET anchor_status = 'failed'"))
         verdict = await rooms.verify_stored(made)
         assert verdict.verified

@@ -21,7 +21,7 @@ async def make_proof_for(rooms: Verifying, caller: Caller) -> tuple[str, StoredP
     """A challenge of the caller's, and a proof that is bound to it."""
     text, challenge = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), caller)
     assert (challenge.domain, challenge.expires_at - rooms.clock.now()) == (SHOP, timedelta(minutes=5))
-    return text, await rooms.made(challenge=text, domain=SHOP)
+    return text, await rooms.create_proof(challenge=text, domain=SHOP)
 
 
 def tell(folder: Path, story: object) -> None:
@@ -91,7 +91,7 @@ def test_it_is_for_its_domain(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
         text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
-        elsewhere = await rooms.made(challenge=text, domain="https://other.example")
+        elsewhere = await rooms.create_proof(challenge=text, domain="https://other.example")
         verdict = await rooms.verify(elsewhere, asking(challenge=text), caller=vera)
         assert verdict.errors == (CheckCode.DOMAIN_MISMATCH,)
         verdict = await rooms.verify(elsewhere, asking(challenge=text, domain="https://other.example"), caller=vera)

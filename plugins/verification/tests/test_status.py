@@ -63,7 +63,7 @@ def test_participant_learns_of_the_revocation(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
         text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
-        made = await rooms.made(challenge=text, domain=SHOP)
+        made = await rooms.create_proof(challenge=text, domain=SHOP)
         part = [vera, rooms.caller(rooms.hana), rooms.caller(rooms.aki), OPERATOR, scoped(made.holder)]
         for caller in part:
             for verdict in await both(rooms, made, caller):
@@ -83,7 +83,7 @@ def test_everybody_else_is_told_what_was_not_looked_at(tell: Any) -> None:
 
     async def story(rooms: Verifying) -> None:
         text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), rooms.caller(rooms.vera))
-        made = await rooms.made(challenge=text, domain=SHOP)
+        made = await rooms.create_proof(challenge=text, domain=SHOP)
         strangers = [rooms.caller(rooms.mallory), rooms.caller(rooms.ivo), scoped(str(rooms.did(rooms.mallory)))]
         before = [await both(rooms, made, caller) for caller in strangers]
         anonymous = await rooms.verify(made)
@@ -102,7 +102,7 @@ def test_everybody_else_is_told_what_was_not_looked_at(tell: Any) -> None:
 def test_a_challenge_of_the_verifiers_own_making_opens_nothing(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         for text in ("Vera made it herself", "vc1_" + "A" * 43):
-            made = await rooms.made(challenge=text, domain=SHOP)
+            made = await rooms.create_proof(challenge=text, domain=SHOP)
             for verdict in await both(rooms, made, rooms.caller(rooms.vera)):
                 assert set(verdict.unchecked) >= NEVER
 
@@ -116,7 +116,7 @@ def test_a_spent_challenge_still_tells_whose_it_was(tell: Any) -> None:
         vera = rooms.caller(rooms.vera)
         text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
         unused, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
-        made = await rooms.made(challenge=text, domain=SHOP)
+        made = await rooms.create_proof(challenge=text, domain=SHOP)
         assert (await rooms.verify(made, asking(challenge=text), caller=vera)).verified
         rooms.clock.move(hours=20)
         for _ in range(20):
@@ -132,7 +132,7 @@ def test_after_its_expiry_a_proof_is_expired_and_no_more(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
         text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
-        made = await rooms.made(challenge=text, domain=SHOP)
+        made = await rooms.create_proof(challenge=text, domain=SHOP)
         rooms.clock.time = made.expires_at - timedelta(microseconds=1)
         await revoked(rooms)
         assert (await rooms.verify_stored(made, caller=vera)).errors == REVOKED
@@ -156,7 +156,7 @@ def test_the_history_tells_no_verifier_what_the_verdict_did_not(tell: Any) -> No
     async def story(rooms: Verifying) -> None:
         vera, mallory = rooms.caller(rooms.vera), rooms.caller(rooms.mallory)
         text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
-        made = await rooms.made(challenge=text, domain=SHOP)
+        made = await rooms.create_proof(challenge=text, domain=SHOP)
         receipt = Anchor(AnchorStatus.PRE_PHASE7, None, None, None)
         anchored = replace(
             made,
@@ -185,7 +185,7 @@ def test_an_id_in_a_strangers_proof_opens_no_record(tell: Any) -> None:
     """Mallory makes a proof of her own that bears the id of Hana's: the record of that id says nothing about it."""
 
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         await revoked(rooms)
         hana = rooms.caller(rooms.hana)
         assert (await rooms.verify(made, caller=hana)).errors == REVOKED
@@ -204,7 +204,7 @@ def test_an_id_in_a_strangers_proof_opens_no_record(tell: Any) -> None:
 
 def test_the_holder_of_an_imported_proof_was_seen_by_nobody_here(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         imported = replace(
             made,
             proof=replace(made.proof, proof_id="6f9619ff-8b86-4011-b42d-00c04fc964ff", proof=made.proof.proof + "A"),
@@ -220,7 +220,7 @@ def test_the_holder_of_an_imported_proof_was_seen_by_nobody_here(tell: Any) -> N
 @pytest.mark.parametrize(("age", "seconds", "good"), [(0, 0, True), (300, 300, True), (301, 300, False), (1, 0, False)])
 def test_how_old_a_proof_may_be(tell: Any, age: int, seconds: int, good: bool) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         rooms.clock.move(seconds=age)
         asked = asking(max_age=timedelta(seconds=seconds))
         for verdict in (await rooms.verify(made, asked), await rooms.verify_stored(made, asked)):
@@ -233,7 +233,7 @@ def test_how_old_a_proof_may_be(tell: Any, age: int, seconds: int, good: bool) -
 
 def test_a_proof_of_the_future_is_not_young(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         asked = asking(max_age=timedelta(seconds=0))
         rooms.clock.time = made.created_at - timedelta(seconds=60)
         assert (await rooms.verify(made, asked)).verified
@@ -247,7 +247,7 @@ def test_a_header_that_is_not_the_registered_one(tell: Any) -> None:
     """An issuer who signs one schema id under several headers tells its holders apart by them."""
 
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         assert "schemaHeader" not in (await rooms.verify(made)).unchecked
         schema = rooms.credential.schema
         other = replace(schema, attributes=tuple(reversed(schema.attributes)))
@@ -276,7 +276,7 @@ def test_a_header_that_is_not_the_registered_one(tell: Any) -> None:
 
 def test_an_issuer_with_a_key_for_each_holder(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         for count in range(2, 6):
             await rooms.add_signing_key(rooms.did(rooms.ivo), str(count).encode())
             expected = (CheckCode.ISSUER_HAS_MANY_KEYS,) if count == 5 else ()

@@ -57,7 +57,7 @@ def wrongs(verdict: ProofVerification) -> dict[str, tuple[bool | None, Any]]:
 
 def test_a_good_proof_and_every_expectation(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made(challenge=CHALLENGE, domain=SHOP)
+        made = await rooms.create_proof(challenge=CHALLENGE, domain=SHOP)
         asked = asking(AGE, CHALLENGE, SHOP, made.issuer, made.schema_id, timedelta(minutes=5))
         never = ("holder", "credentialValidity", "credentialStatus", "revocation")
         for verdict, unchecked in (
@@ -77,7 +77,7 @@ def test_a_good_proof_and_every_expectation(tell: Any) -> None:
 
 def test_the_nonce_of_the_ibct_is_the_challenge_of_who_gave_none(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         assert (await rooms.verify(made, asking(challenge=made.nonce))).verified
         assert wrongs(await rooms.verify(made, asking(challenge=made.nonce + "x"))) == {
             "challenge": (False, CheckCode.CHALLENGE_MISMATCH)
@@ -102,7 +102,7 @@ def test_the_nonce_of_the_ibct_is_the_challenge_of_who_gave_none(tell: Any) -> N
 )
 def test_unrequested_statement_is_unchecked(tell: Any, asked: Expectation, check: str, code: CheckCode) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made(challenge=CHALLENGE, domain=SHOP)
+        made = await rooms.create_proof(challenge=CHALLENGE, domain=SHOP)
         for verdict in (await rooms.verify(made, asked), await rooms.verify_stored(made, asked)):
             assert wrongs(verdict) == {check: (False, code)}
             assert not verdict.verified
@@ -127,7 +127,7 @@ def test_unbindable_challenge_is_client_error() -> None:
 )
 def test_members_beside_the_envelope_that_say_something_else(tell: Any, change: dict[str, Any]) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         verdict = await rooms.verify(made, **change)
         assert wrongs(verdict) == {"publicSignals": (False, CheckCode.PUBLIC_SIGNALS_MISMATCH)}
 
@@ -136,7 +136,7 @@ def test_members_beside_the_envelope_that_say_something_else(tell: Any, change: 
 
 def test_each_public_signal_edited(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         signals = list(made.proof.public_signals)
         for place in range(len(signals)):
             edited = tuple(text + "0" if number == place else text for number, text in enumerate(signals))
@@ -149,7 +149,7 @@ def test_each_public_signal_edited(tell: Any) -> None:
 
 def test_an_edited_envelope_and_what_is_none(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         data = bytearray(base64url_decode(made.proof.proof))
         place = data.index(b'"value":18') + len(b'"value":1')
         data[place : place + 1] = b"0"
@@ -203,7 +203,7 @@ def test_suite_member_is_only_hint(signals: tuple[str, ...] | None, readable: st
 
 def test_time_is_a_check_of_its_own(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         rooms.clock.time = made.expires_at - timedelta(microseconds=1)
         assert (await rooms.verify(made)).verified
         rooms.clock.time = made.expires_at
@@ -216,7 +216,7 @@ def test_time_is_a_check_of_its_own(tell: Any) -> None:
 
 def test_an_issuer_who_left_or_took_the_key_out(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         did = rooms.did(rooms.ivo)
         authorization = await rooms.signed(did, rooms.issuer_keys.secret, "deactivate")
         await rooms.deactivate(
@@ -270,7 +270,7 @@ def test_wrong_is_told_from_could_not_be_checked(tell: Any, answer: Any, outcome
         rooms.methods["far"] = Elsewhere(answer)  # type: ignore[index]
         method = "did:far:ivo#key"
         rooms.credential = await rooms.issue(rooms.did(rooms.hana), verification_method=method)
-        made = await rooms.made()
+        made = await rooms.create_proof()
         verdict = await rooms.verify(made)
         assert wrongs(verdict) == {"issuerKey": outcome}
         assert not verdict.verified
@@ -286,7 +286,7 @@ def test_a_method_that_nobody_here_knows_is_not_a_wrong_issuer(tell: Any) -> Non
             ("no DID at all", (False, CheckCode.ISSUER_KEY_UNKNOWN)),
         ):
             rooms.credential = await rooms.issue(rooms.did(rooms.hana), verification_method=method)
-            assert wrongs(await rooms.verify(await rooms.made())) == {"issuerKey": outcome}
+            assert wrongs(await rooms.verify(await rooms.create_proof())) == {"issuerKey": outcome}
 
     tell(story)
 
@@ -295,7 +295,7 @@ def test_a_proof_under_another_issuers_name(tell: Any) -> None:
     """Mallory asserts by Ivo's public key: the signature is Ivo's, and the header names Mallory's method."""
 
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         verdict = await rooms.verify(made, asking(issuer=str(rooms.did(rooms.mallory))))
         assert verdict.errors == (CheckCode.ISSUER_MISMATCH,)
 
@@ -311,7 +311,7 @@ def test_a_proof_under_another_issuers_name(tell: Any) -> None:
 )
 def test_a_credential_that_is_no_longer_in_force(tell: Any, status: CredentialStatus, code: CheckCode) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         await rooms.store.credentials.set_status(rooms.credential, status, None, rooms.clock.now())
         assert wrongs(await rooms.verify_stored(made)) == {"credential": (False, code)}
         # The stateless check asks nothing of what is stored.
@@ -324,7 +324,7 @@ def test_an_expired_credential(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         until = rooms.clock.now() + timedelta(hours=1)
         rooms.credential = await rooms.issue(rooms.did(rooms.hana), valid_until=until)
-        made = await rooms.made()
+        made = await rooms.create_proof()
         assert (await rooms.verify_stored(made)).verified
         rooms.clock.time = until
         assert wrongs(await rooms.verify_stored(made)) == {"credential": (False, CheckCode.CREDENTIAL_EXPIRED)}
@@ -334,7 +334,7 @@ def test_an_expired_credential(tell: Any) -> None:
 
 def test_an_ended_delegation_is_a_warning(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         await rooms.store.delegations.suspend(rooms.delegation.id, rooms.clock.now())
         verdict = await rooms.verify_stored(made)
         assert verdict.verified
@@ -347,7 +347,7 @@ def test_an_ended_delegation_is_a_warning(tell: Any) -> None:
 
 def test_an_unknown_proof(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         other = replace(made, proof=replace(made.proof, proof_id="6f9619ff-8b86-d011-b42d-00c04fc964ff"))
         with pytest.raises(ProofNotFound):
             await rooms.verify_stored(other)
@@ -357,7 +357,7 @@ def test_an_unknown_proof(tell: Any) -> None:
 
 def test_without_a_prover_nothing_is_said(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         rooms.received = replace(rooms.received, check=replace(rooms.received.check, provers=NoProver()))
         with pytest.raises(PluginUnavailable):
             await rooms.verify(made, caller=OPERATOR)
@@ -368,7 +368,7 @@ def test_without_a_prover_nothing_is_said(tell: Any) -> None:
 
 def test_remaining_rows_are_counted(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made(domain=SHOP)
+        made = await rooms.create_proof(domain=SHOP)
         await rooms.verify(made)
         assert not await StoredVerifications(rooms.store.database).list(VerificationQuery(None, None))
         await rooms.verify(made, asking(domain="https://other.example"), caller=rooms.caller(rooms.vera))
@@ -398,7 +398,7 @@ def test_foreign_text_in_a_proof_names_no_caller(tell: Any) -> None:
     """An envelope that claims the id of a kept proof must not appear in its holder's history."""
 
     async def story(rooms: Verifying) -> None:
-        made = await rooms.made()
+        made = await rooms.create_proof()
         data = base64url_decode(made.proof.proof).replace(b'"value":18', b'"value":10')
         forged = base64url_encode(data)
         await rooms.verify(made, caller=rooms.caller(rooms.mallory), proof=forged)

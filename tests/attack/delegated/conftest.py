@@ -16,12 +16,12 @@ def peoples() -> Callable[[Target], People]:
     """The people of a service, made when they are first asked for."""
     known: dict[int, People] = {}
 
-    def of(target: Target) -> People:
+    def find_people(target: Target) -> People:
         if id(target) not in known:
-            known[id(target)] = People.of(target)
+            known[id(target)] = People.create(target)
         return known[id(target)]
 
-    return of
+    return find_people
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def people(peoples: Callable[[Target], People], target: Target) -> People:
 @pytest.fixture
 def scene(people: People) -> Scene:
     """One process."""
-    return Scene.of(people)
+    return Scene.create(people)
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +53,7 @@ def turned(clockwork: Turned) -> Iterator[Turned]:
 @pytest.fixture
 def mortals(turned: Turned) -> People:
     """Those of the service whose clock is turned; new ones, because what they were given in another time is not good."""
-    return People.of(Target(turned.running.wire, turned.running.stranger, turned.data_dir, 1))
+    return People.create(Target(turned.running.wire, turned.running.stranger, turned.data_dir, 1))
 
 
 @pytest.fixture(params=[1, 4], ids=["1_process", "4_processes"])

@@ -112,11 +112,11 @@ class People:
         """Those of a service of their own."""
         with local_server(environment=GENEROUS | environment) as server:
             wire = Wire(server.url)
-            yield cls.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
+            yield cls.create(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
             wire.close()
 
     @classmethod
-    def of(cls, target: Target) -> People:
+    def create(cls, target: Target) -> People:
         hana, aki, mallory = (target.stranger.holder() for _ in range(3))
         ivo = target.stranger.holder(**ISSUER)
         people = cls(target, hana, aki, ivo, mallory, f"https://schemas.example/{uuid.uuid4()}")
@@ -182,7 +182,7 @@ class Scene:
     agent: Holder
 
     @classmethod
-    def of(
+    def create(
         cls,
         people: People,
         holder: Holder | None = None,
@@ -241,7 +241,7 @@ class Scene:
         path = PRESENTATIONS if isinstance(sent, dict) and "predicate" not in sent else PROOFS
         return self.target.wire.call("POST", path, sent, credential, fresh=fresh)
 
-    def by(self, who: Holder) -> dict[str, str]:
+    def authorize(self, who: Holder) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.people.bearer(who)}"}
 
     def delegation(self, delegation_id: str | None = None) -> Json:

@@ -92,14 +92,14 @@ GRANTS = {
 
 @pytest.mark.parametrize("grants", GRANTS.values(), ids=GRANTS)
 def test_a_grant_that_does_not_cover_the_action(people: People, grants: list[str]) -> None:
-    scene = Scene.of(people, actions=grants)
+    scene = Scene.create(people, actions=grants)
     assert scene.ask().outcome == MISMATCH
     assert scene.ask(scene.body(ibct=scene.token(action="zkp.prove.age.gte.18"))).outcome == MISMATCH
     assert scene.uses == 0
 
 
 def test_a_grant_with_a_pin_covers_that_value_alone(people: People) -> None:
-    scene = Scene.of(
+    scene = Scene.create(
         people,
         actions=["zkp.prove.age.gte.18"],
         predicates=[{"attributeName": "country", "type": "set_member", "values": [["JP", "Wakanda"]]}],
@@ -126,7 +126,7 @@ def test_no_star_covers_what_came_after_the_specification(people: People) -> Non
         ["zkp.prove.country.eq"],
         [f"zkp.prove.*.*.{pin('JP')}"],
     ):
-        scene = Scene.of(people, actions=grants)
+        scene = Scene.create(people, actions=grants)
         for action in ("zkp.prove.country.neq", f"zkp.prove.country.neq.{pin('JP')}"):
             body = scene.body(ibct=scene.token(action=action), credentialId=bound, predicates=asked)
             del body["predicate"]
@@ -140,14 +140,14 @@ def test_no_star_covers_what_came_after_the_specification(people: People) -> Non
     terms |= {"actions": ["zkp.prove.country.neq"], "expiresAt": later(HOUR)}
     made = scene.act(people.aki, "POST", "/delegations", "delegate", terms)
     assert made.outcome == (422, "DELEGATION_NOT_NARROWER")
-    scene = Scene.of(people, actions=["zkp.prove.country.neq"])
+    scene = Scene.create(people, actions=["zkp.prove.country.neq"])
     body = scene.body(ibct=scene.token(action="zkp.prove.country.neq"), credentialId=bound, predicates=asked)
     del body["predicate"]
     assert scene.ask(body).status == 201
 
 
 def test_a_value_that_is_left_out_is_the_pinned_one(people: People) -> None:
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     body = scene.body(ibct=scene.token(action="zkp.prove.age.gte.21"))
     del body["predicate"]["value"]
     answer = scene.ask(body)
@@ -166,12 +166,12 @@ def test_a_value_that_is_left_out_is_the_pinned_one(people: People) -> None:
 def test_only_credentials_schemas_and_verifiers_that_were_named(people: People) -> None:
     named = people.issue(people.hana)
     shop = "https://shop.example"
-    scene = Scene.of(people, credentialIds=[named], schemaIds=[people.schema_id], verifiers=[shop])
+    scene = Scene.create(people, credentialIds=[named], schemaIds=[people.schema_id], verifiers=[shop])
     assert scene.ask(scene.body(domain=shop)).outcome == MISMATCH
     for domain in ("https://shop.example/", "https://shop.example.evil", "https://SHOP.example", "https://shop", None):
         more = {} if domain is None else {"domain": domain}
         assert scene.ask(scene.body(credentialId=named, **more)).outcome == MISMATCH
-    other = Scene.of(people, schemaIds=["https://schemas.example/other"])
+    other = Scene.create(people, schemaIds=["https://schemas.example/other"])
     assert other.ask().outcome == MISMATCH
     assert scene.uses == other.uses == 0
     assert scene.ask(scene.body(credentialId=named, domain=shop)).status == 201
@@ -179,7 +179,7 @@ def test_only_credentials_schemas_and_verifiers_that_were_named(people: People) 
 
 @pytest.mark.parametrize("level", range(5))
 def test_autonomy_level_permits_actions(people: People, level: int) -> None:
-    scene = Scene.of(people, autonomyLevel=level)
+    scene = Scene.create(people, autonomyLevel=level)
     pinned = scene.ask(scene.body(ibct=scene.token(action="zkp.prove.age.gte.18")))
     assert pinned.outcome == ((201, None) if level >= 2 else (403, "AUTONOMY_TOO_LOW"))
     chosen = scene.ask()
@@ -193,7 +193,7 @@ def test_autonomy_level_permits_actions(people: People, level: int) -> None:
 def test_the_lowest_level_of_a_chain_counts(people: People) -> None:
     middle = people.target.stranger.holder()
     root = people.delegate(people.hana, middle, autonomyLevel=5, maxDepth=1)
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     terms: dict[str, Any] = {
         "holderDid": people.hana.did,
         "agentDid": people.aki.did,

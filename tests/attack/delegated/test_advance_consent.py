@@ -53,7 +53,9 @@ class InAdvance:
 
     home: AtHome
 
-    def given(self, asked: Json, *, cover: int = 13, pair: ed25519.Ed25519KeyPair = AGENT, **changed: Any) -> Json:
+    def sign_consent(
+        self, asked: Json, *, cover: int = 13, pair: ed25519.Ed25519KeyPair = AGENT, **changed: Any
+    ) -> Json:
         """The wallet's holderConsent of today."""
         today = int(time.time()) // DAY * DAY
         times = {"notBefore": today, "notAfter": today + 2 * DAY}
@@ -71,13 +73,13 @@ class InAdvance:
 
 
 @pytest.fixture(scope="module")
-def made(peoples: Callable[..., People], targets: Callable[[int], Any]) -> AtHome:
-    return AtHome.of(peoples(targets(1)))
+def advance_home(peoples: Callable[..., People], targets: Callable[[int], Any]) -> AtHome:
+    return AtHome.create(peoples(targets(1)))
 
 
 @pytest.fixture
-def advance(made: AtHome) -> InAdvance:
-    return InAdvance(made).another_challenge()
+def advance(advance_home: AtHome) -> InAdvance:
+    return InAdvance(advance_home).another_challenge()
 
 
 def wrong(verdict: Json) -> dict[str, str]:
@@ -86,8 +88,8 @@ def wrong(verdict: Json) -> dict[str, str]:
 
 def test_the_holder_agrees_once_and_the_agent_hands_over(advance: InAdvance) -> None:
     """One consent, two challenges; the verifier sees that the holder authorised this key for this question, and that it asks now."""
-    asked = advance.home.asked([ADULT])
-    consent = advance.given(asked)
+    asked = advance.home.build_request([ADULT])
+    consent = advance.sign_consent(asked)
     shown = []
     for turn in (advance, advance.another_challenge()):
         answer = turn.home.ask(asked, holderConsent=consent)
@@ -105,7 +107,9 @@ def test_the_holder_agrees_once_and_the_agent_hands_over(advance: InAdvance) -> 
 
 def test_a_verifier_takes_no_consent_in_advance_unasked(advance: InAdvance) -> None:
     """Its proofs are of whichever challenge comes: who expects a consent to his own finds none."""
-    proof = advance.home.ask(advance.home.asked([ADULT]), holderConsent=advance.given(advance.home.asked([ADULT])))
+    proof = advance.home.ask(
+        advance.home.build_request([ADULT]), holderConsent=advance.sign_consent(advance.home.build_request([ADULT]))
+    )
     text = signed(proof.json["proof"]["proof"], AGENT)
     assert wrong(advance.verdict(text)) == {"proof": "PROOF_INVALID"}
     for cover in (7, 15, 28):
@@ -116,8 +120,8 @@ def test_a_verifier_takes_no_consent_in_advance_unasked(advance: InAdvance) -> N
 
 def test_only_the_agent_whom_the_holder_named_hands_it_over(advance: InAdvance) -> None:
     """The service, a thief of the proof and another agent have all of it but the key."""
-    asked = advance.home.asked([ADULT])
-    answer = advance.home.ask(asked, holderConsent=advance.given(asked))
+    asked = advance.home.build_request([ADULT])
+    answer = advance.home.ask(asked, holderConsent=advance.sign_consent(asked))
     proof, take = answer.json["proof"]["proof"], {"consentCover": 12}
     assert wrong(advance.verdict(proof, **take)) == {"proof": "AGENT_SIGNATURE_MISSING"}, "no agent signed it"
     assert wrong(advance.verdict(signed(proof, OTHER), **take)) == {"proof": "PROOF_INVALID"}
@@ -141,15 +145,15 @@ def test_only_the_agent_whom_the_holder_named_hands_it_over(advance: InAdvance) 
 
 def test_a_consent_in_advance_serves_nothing_wider(advance: InAdvance) -> None:
     """Aki's token and delegation allow each of these; Hana's wallet agreed to none of them. No use is counted, nothing is kept."""
-    home, asked = advance.home, advance.home.asked([ADULT])
-    consent, older = advance.given(asked), ADULT | {"value": 21}
+    home, asked = advance.home, advance.home.build_request([ADULT])
+    consent, older = advance.sign_consent(asked), ADULT | {"value": 21}
     uses, proofs = home.scene.uses, home.scene.proofs()
     for again, more in (
-        (home.asked([older]), {}),
-        (home.asked([RICH]), {}),
-        (home.asked([ADULT, RICH]), {}),
-        (home.asked([ADULT], pseudonym=SHOP), {}),
-        (home.asked([ADULT], []), {}),
+        (home.build_request([older]), {}),
+        (home.build_request([RICH]), {}),
+        (home.build_request([ADULT, RICH]), {}),
+        (home.build_request([ADULT], pseudonym=SHOP), {}),
+        (home.build_request([ADULT], []), {}),
         (asked, {"domain": BANK}),
     ):
         assert code(home.ask(again, holderConsent=consent, **more)) == REFUSED, (again, more)
@@ -167,25 +171,25 @@ def test_a_consent_in_advance_serves_nothing_wider(advance: InAdvance) -> None:
         "about nothing else than the key": consent | {"cover": 8},
         "with a cover that it has not": consent | {"cover": 12},
         "that says it covers the challenge": consent | {"cover": 15},
-        "another holder's": advance.given(asked, wallet=HomeWallet()),
-        "of yesterday": advance.given(asked, notBefore=today - 2 * DAY, notAfter=today),
-        "of tomorrow": advance.given(asked, notBefore=today + 2 * DAY, notAfter=today + 3 * DAY),
-        "for three days": advance.given(asked, notAfter=today + 3 * DAY),
+        "another holder's": advance.sign_consent(asked, wallet=HomeWallet()),
+        "of yesterday": advance.sign_consent(asked, notBefore=today - 2 * DAY, notAfter=today),
+        "of tomorrow": advance.sign_consent(asked, notBefore=today + 2 * DAY, notAfter=today + 3 * DAY),
+        "for three days": advance.sign_consent(asked, notAfter=today + 3 * DAY),
         "longer than it was": consent
         | {"notAfter": consent["notAfter"] + DAY, "notBefore": consent["notBefore"] + DAY},
-        "with an hour of its own": advance.given(asked, notAfter=today + DAY + 3_600),
-        "for another verifier": advance.given(asked, audience=BANK),
+        "with an hour of its own": advance.sign_consent(asked, notAfter=today + DAY + 3_600),
+        "for another verifier": advance.sign_consent(asked, audience=BANK),
     }
     for name, one in cases.items():
         assert code(home.ask(asked, holderConsent=one)) == REFUSED, name
     assert (home.scene.uses, home.scene.proofs()) == (uses, proofs)
-    anywhere = advance.given(asked, cover=12)
+    anywhere = advance.sign_consent(asked, cover=12)
     assert home.ask(asked, holderConsent=anywhere, domain=BANK).status == 201, "it is for whichever verifier"
 
 
 def test_same_request_gets_same_answer(advance: InAdvance) -> None:
-    home, asked = advance.home, advance.home.asked([ADULT])
-    body = home.body(asked, holderConsent=advance.given(asked))
+    home, asked = advance.home, advance.home.build_request([ADULT])
+    body = home.body(asked, holderConsent=advance.sign_consent(asked))
     first = home.scene.ask(body)
     assert first.status == 201
     uses = home.scene.uses
@@ -194,21 +198,23 @@ def test_same_request_gets_same_answer(advance: InAdvance) -> None:
     assert home.scene.uses == uses
 
 
-def test_a_delegation_that_is_revoked_ends_it(made: AtHome) -> None:
+def test_a_delegation_that_is_revoked_ends_it(advance_home: AtHome) -> None:
     """The holder cannot take the consent back; the service that has the credential refuses all the same."""
-    home = AtHome(Scene.of(made.scene.people, actions=ALL), made.wallet, made.held)
-    advance, asked = InAdvance(home), home.asked([ADULT])
-    consent = advance.given(asked)
+    home = AtHome(Scene.create(advance_home.scene.people, actions=ALL), advance_home.wallet, advance_home.held)
+    advance, asked = InAdvance(home), home.build_request([ADULT])
+    consent = advance.sign_consent(asked)
     assert home.ask(asked, holderConsent=consent).status == 201
     home.scene.revoke()
     assert code(home.ask(asked, holderConsent=consent)) == (410, "DELEGATION_REVOKED")
 
 
-def test_each_use_of_a_consent_is_one_of_the_delegation(made: AtHome) -> None:
+def test_each_use_of_a_consent_is_one_of_the_delegation(advance_home: AtHome) -> None:
     """A consent in advance says nothing of how often; the delegation does, and refuses before anything is made with it."""
-    home = AtHome(Scene.of(made.scene.people, actions=ALL, maxUses=2), made.wallet, made.held)
-    asked = home.asked([ADULT])
-    consent = InAdvance(home).given(asked)
+    home = AtHome(
+        Scene.create(advance_home.scene.people, actions=ALL, maxUses=2), advance_home.wallet, advance_home.held
+    )
+    asked = home.build_request([ADULT])
+    consent = InAdvance(home).sign_consent(asked)
     for used in (1, 2):
         assert home.ask(asked, holderConsent=consent).status == 201
         assert home.scene.uses == used
@@ -219,8 +225,8 @@ def test_each_use_of_a_consent_is_one_of_the_delegation(made: AtHome) -> None:
 
 def test_stored_consent_is_found_by_signed_text(advance: InAdvance) -> None:
     """The record of the parties shows the holder's own verification that its proof was revoked; the stored text alone is not enough."""
-    home, asked = advance.home, advance.home.asked([ADULT])
-    answer = home.ask(asked, holderConsent=advance.given(asked))
+    home, asked = advance.home, advance.home.build_request([ADULT])
+    answer = home.ask(asked, holderConsent=advance.sign_consent(asked))
     proof, hana = answer.json["proof"], home.scene.people.hana
     text, expected = signed(proof["proof"], AGENT), {"consentCover": 12}
     home.scene.act(hana, "POST", f"/zkp/proofs/{proof['proofId']}/revoke", "prove", {})
@@ -233,8 +239,8 @@ def test_stored_consent_is_found_by_signed_text(advance: InAdvance) -> None:
 
 @pytest.mark.parametrize("key", [b"null", b"7", b"[]", b'""', b'"' + b"z" * 257 + b'"'], ids=repr)
 def test_an_agents_key_of_another_shape_is_none(advance: InAdvance, key: bytes) -> None:
-    asked = advance.home.asked([ADULT])
-    body = advance.home.body(asked, holderConsent=advance.given(asked) | {"agentKey": "HERE"})
+    asked = advance.home.build_request([ADULT])
+    body = advance.home.body(asked, holderConsent=advance.sign_consent(asked) | {"agentKey": "HERE"})
     data = json.dumps(body).encode().replace(b'"HERE"', key)
     assert code(advance.home.scene.ask(data)) == (400, "INVALID_REQUEST")
     sent = b'{"proof":"x","agentKey":%s}' % key
@@ -244,7 +250,7 @@ def test_an_agents_key_of_another_shape_is_none(advance: InAdvance, key: bytes) 
 
 def test_the_commands_of_holder_agent_and_verifier(advance: InAdvance, tmp_path: Path) -> None:
     """Hana's wallet agrees with a command; Aki's signs with one, and only what was made for the key, verifier and challenge at hand."""
-    home, asked = advance.home, advance.home.asked([ADULT])
+    home, asked = advance.home, advance.home.build_request([ADULT])
     hana, aki, first = home.scene.people.hana, make_key("Ed25519"), home.held[0]
     kept = {
         "credential": home.scene.act(hana, "GET", f"/credentials/{first.particulars.id}", "read").json["credential"],

@@ -19,16 +19,16 @@ DISABLED = (501, "ANCHORING_DISABLED")
 @pytest.fixture(
     scope="module", params=[{"IDENTITY_ANCHORING_ENABLED": "false"}, {"IDENTITY_EXTENSIONS_DISABLED": "anchoring"}]
 )
-def without(request: pytest.FixtureRequest) -> Iterator[People]:
+def people_without_anchoring(request: pytest.FixtureRequest) -> Iterator[People]:
     """A service that does not anchor: by its setting, and without the extension."""
     with local_server(environment=GENEROUS | request.param) as server:
         wire = Wire(server.url)
-        yield People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
+        yield People.create(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
         wire.close()
 
 
-def test_off_and_asked_for_spends_nothing(without: People) -> None:
-    scene = Scene.of(without)
+def test_off_and_asked_for_spends_nothing(people_without_anchoring: People) -> None:
+    scene = Scene.create(people_without_anchoring)
     body = scene.body()
     for more in ({}, {"syncWaitMs": 10**9}):
         began = time.monotonic()
@@ -45,7 +45,7 @@ def test_off_and_asked_for_spends_nothing(without: People) -> None:
 
 def test_one_level_more_where_it_is_on(people: People) -> None:
     for level, pinned, chosen in ((2, 403, 403), (3, 201, 403), (4, 201, 201)):
-        scene = Scene.of(people, autonomyLevel=level)
+        scene = Scene.create(people, autonomyLevel=level)
         body = scene.body(ibct=scene.token(action="zkp.prove.age.gte.18"), anchor=True)
         assert scene.ask(body).status == pinned
         refused = scene.ask(scene.body(anchor=True))
@@ -54,7 +54,7 @@ def test_one_level_more_where_it_is_on(people: People) -> None:
 
 
 def test_a_wait_of_nothing_is_always_pending(people: People) -> None:
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     answer = scene.ask(scene.body(anchor=True))
     assert answer.json["anchor"]["status"] == "pending"
     assert set(answer.json["anchor"]) == {"status", "txHash", "blockNumber", "revokedBlock"}

@@ -64,7 +64,7 @@ def test_every_honest_proof_is_served_beside_flooding_strangers(
     targets: Callable[[int], Target], peoples: Callable[[Target], People], addresses: int
 ) -> None:
     target = targets(1)
-    scene = Scene.of(peoples(target), suite=1)
+    scene = Scene.create(peoples(target), suite=1)
     flood = Flood(target.wire.address, variations(dearest(scene), 24), ADDRESSES[:addresses], 360 // addresses)
     answers = honest_beside(flood, scene, PROOFS)
     assert [answer.outcome for answer in answers] == [(201, None)] * PROOFS
@@ -78,7 +78,7 @@ def test_a_known_caller_verifies_beside_flooding_strangers(
     targets: Callable[[int], Target], peoples: Callable[[Target], People]
 ) -> None:
     target = targets(1)
-    scene = Scene.of(peoples(target), suite=1)
+    scene = Scene.create(peoples(target), suite=1)
     proof = scene.ask().json["proof"]
     flood = Flood(target.wire.address, variations(dearest(scene), 24), ADDRESSES, 60)
     key = {"X-API-Key": target.stranger.api_key}
@@ -110,7 +110,7 @@ def test_a_large_proof_empties_the_bucket_of_its_sender() -> None:
     with local_server(environment=GENEROUS | limits | {"IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.0/8"}) as server:
         wire = Wire(server.url)
 
-        def taken(size: int, address: str) -> int:
+        def count_accepted(size: int, address: str) -> int:
             """How many bodies of so many bytes are let in."""
             body = b'{"proof":"' + b"A" * (size - 12) + b'"}'
             assert len(body) == size
@@ -119,7 +119,7 @@ def test_a_large_proof_empties_the_bucket_of_its_sender() -> None:
             return codes.index((429, "RATE_LIMITED"))
 
         sizes = [(4_096, 100), (4_608, 50), (30_000, 1), (131_000, 1)]
-        assert [taken(size, f"198.51.100.{place}") for place, (size, _) in enumerate(sizes)] == [
+        assert [count_accepted(size, f"198.51.100.{place}") for place, (size, _) in enumerate(sizes)] == [
             count for _, count in sizes
         ]
         wire.close()

@@ -37,7 +37,7 @@ def passed_on(people: People, **terms: Any) -> tuple[Scene, str, Holder]:
         "maxDepth": 1,
         "expiresAt": later(HOUR),
     }
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     made = scene.act(middle, "POST", "/delegations", "delegate", wish | terms)
     if made.status != 201:
         raise RuntimeError(made.body)
@@ -97,7 +97,7 @@ def test_a_child_of_somebody_else_s_delegation(people: People) -> None:
     scene, root, _ = passed_on(people)
     own = people.delegate(people.mallory, people.aki)
     written(scene.target, "UPDATE delegations SET parent_id = ? WHERE id = ?", root, own)
-    attack = Scene.of(people, people.mallory)
+    attack = Scene.create(people, people.mallory)
     attack.delegation_id = own
     assert attack.ask(attack.body(credentialId=scene.credential_id)).outcome == NO_DELEGATION
     assert attack.ask().outcome == NO_DELEGATION
@@ -137,7 +137,7 @@ def test_the_uses_of_all_children_are_those_of_the_root(people: People) -> None:
     """Else who may pass on could give himself as many uses as he likes."""
     middle = people.target.stranger.holder()
     root = people.delegate(people.hana, middle, maxUses=4, autonomyLevel=5, maxDepth=1)
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     wish = {
         "holderDid": people.hana.did,
         "agentDid": people.aki.did,

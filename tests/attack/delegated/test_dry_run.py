@@ -17,7 +17,7 @@ LEFT_BEHIND = ("invocations", "disclosures", "delegation_thresholds", "proofs", 
 
 
 def check(scene: Scene, body: Any, who: Holder | None = None) -> Answer:
-    return scene.target.wire.call("POST", f"{PROOFS}/check", body, scene.by(who or scene.agent))
+    return scene.target.wire.call("POST", f"{PROOFS}/check", body, scene.authorize(who or scene.agent))
 
 
 def stable_answer(answer: Answer) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def test_a_token_that_was_used_is_one_whatever_its_answer_was(scene: Scene) -> N
 
 def test_dry_run_hides_requests_of_other_agents(people: People) -> None:
     """Where the limit of a credential is reached, what was asked before may be asked again; the check tells neither from the other."""
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     for age in (10, 11, 12):
         assert scene.ask(scene.body(value=age)).status == 201
     assert scene.ask(scene.body(value=13)).outcome == (403, "DISCLOSURE_LIMIT")
@@ -89,7 +89,7 @@ def test_a_foreign_credential_is_as_one_that_is_not_there(scene: Scene) -> None:
 
 @pytest.mark.parametrize("state", ["revoked", "by hand"])
 def test_a_delegation_that_is_over(people: People, state: str) -> None:
-    scene = Scene.of(people, maxUses=4)
+    scene = Scene.create(people, maxUses=4)
     assert stable_answer(check(scene, scene.body()))["delegation"]["usesLeft"] == 4
     if state == "revoked":
         scene.revoke()

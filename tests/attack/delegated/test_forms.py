@@ -153,7 +153,7 @@ def test_64_kib_and_not_an_octet_more(scene: Scene) -> None:
 
 def test_another_media_type(scene: Scene) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "application/jose", "application/cbor"):
-        headers = scene.by(scene.agent) | {"Content-Type": kind}
+        headers = scene.authorize(scene.agent) | {"Content-Type": kind}
         assert scene.ask(headers=headers).outcome == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
@@ -323,5 +323,5 @@ def test_random_edits_of_a_good_request(scene: Scene) -> None:
         answer = scene.ask(bytes(data))
         assert answer.status in (201, 400, 403, 404, 409, 422), answer.body
         assert answer.status == 201 or answer.code
-    headers = scene.by(scene.agent)
+    headers = scene.authorize(scene.agent)
     assert scene.target.wire.call("GET", PROOFS, headers=headers).outcome == (405, "METHOD_NOT_ALLOWED")

@@ -67,7 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     }
     running = service_process.start(folder / "data", environment=environment)
     target = Target(running.wire, running.stranger, folder / "data", 1)
-    site = Site(running, People.of(target), fault, environment)
+    site = Site(running, People.create(target), fault, environment)
     yield site
     site.running.kill()
 
@@ -75,7 +75,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 def scene(site: Site) -> Iterator[Scene]:
     site.release()
-    yield Scene.of(site.people)
+    yield Scene.create(site.people)
     site.release()
 
 
@@ -216,7 +216,7 @@ def test_a_prover_that_fails_answers_no_question_for_nothing(site: Site, scene: 
 
 def test_an_agent_who_goes_away_gets_the_proof_later(site: Site, scene: Scene) -> None:
     body = scene.body()
-    headers = scene.by(scene.agent)
+    headers = scene.authorize(scene.agent)
     site.hold()
     wire = Wire(scene.target.wire.url)
     connection = wire.connect()

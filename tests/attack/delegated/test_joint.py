@@ -53,11 +53,11 @@ class Joint:
     second: str
 
     @classmethod
-    def of(cls, people: People, **terms: Any) -> Joint:
-        scene = Scene.of(people, **({"actions": ALL} | terms))
+    def create(cls, people: People, **terms: Any) -> Joint:
+        scene = Scene.create(people, **({"actions": ALL} | terms))
         return cls(scene, *(people.issue(people.hana, suite=2, income=income) for income in (5_000, 6_000)))
 
-    def asked(self, *predicates: list[Json], **more: Any) -> Json:
+    def build_request(self, *predicates: list[Json], **more: Any) -> Json:
         ids = (self.first, self.second)
         parts = [{"credentialId": one, "predicates": each} for one, each in zip(ids, predicates, strict=False)]
         return {"credentials": parts, **more}
@@ -82,13 +82,13 @@ class Joint:
 
 @pytest.fixture
 def joint(people: People) -> Joint:
-    return Joint.of(people)
+    return Joint.create(people)
 
 
 @pytest.fixture
 def everything(joint: Joint) -> tuple[Json, Json]:
     """A question of every kind, and a proof of it."""
-    asked = joint.asked([ADULT, OLD], [RICH], same=COUNTRY, either=[[1, 2]], pseudonym=SHOP)
+    asked = joint.build_request([ADULT, OLD], [RICH], same=COUNTRY, either=[[1, 2]], pseudonym=SHOP)
     made = joint.ask(asked)
     assert made.status == 201, made.body
     return asked, made.json["proof"]
@@ -156,14 +156,14 @@ def test_nobody_takes_it_for_what_he_did_not_ask(joint: Joint, everything: tuple
 def test_every_kind_is_granted_by_its_name(people: People, missing: int) -> None:
     grants = ["zkp.prove.*.same", "zkp.credential", "zkp.pseudonym"]
     del grants[missing]
-    narrow = Joint.of(people, actions=["zkp.prove.*.*", *grants])
-    asked = narrow.asked([ADULT], [], same=COUNTRY, pseudonym=SHOP)
+    narrow = Joint.create(people, actions=["zkp.prove.*.*", *grants])
+    asked = narrow.build_request([ADULT], [], same=COUNTRY, pseudonym=SHOP)
     assert narrow.ask(asked).outcome == MISMATCH
     assert narrow.scene.uses == 0
 
 
 def test_token_names_each_credential_and_all_that_is_asked_of_it(joint: Joint) -> None:
-    asked = joint.asked([ADULT], [RICH], same=COUNTRY, pseudonym=SHOP)
+    asked = joint.build_request([ADULT], [RICH], same=COUNTRY, pseudonym=SHOP)
     right, uses = actions(asked), joint.scene.uses
     swapped = [f"zkp.credential.{pin(joint.second)}" if one == right[0] else one for one in right]
     plain = [one for one in right if ".prove." in one and ".same" not in one]
@@ -183,49 +183,49 @@ def test_token_names_each_credential_and_all_that_is_asked_of_it(joint: Joint) -
     ):
         assert joint.ask(asked, " ".join(action)).outcome == MISMATCH, action
     # A token for predicates of one credential shows no second one beside it.
-    assert joint.ask(joint.asked([ADULT], []), "zkp.prove.age.gte").outcome == MISMATCH
+    assert joint.ask(joint.build_request([ADULT], []), "zkp.prove.age.gte").outcome == MISMATCH
     assert joint.scene.uses == uses
 
 
 def test_the_delegation_covers_each_credential(people: People, joint: Joint) -> None:
-    asked = joint.asked([ADULT], [])
+    asked = joint.build_request([ADULT], [])
     for terms in ({"credentialIds": [joint.first]}, {"schemaIds": ["https://schemas.example/other"]}):
-        narrow = Joint(Scene.of(people, actions=ALL, **terms), joint.first, joint.second)
+        narrow = Joint(Scene.create(people, actions=ALL, **terms), joint.first, joint.second)
         assert narrow.ask(asked).outcome == MISMATCH
     pinned = ["zkp.prove.*.*", f"zkp.credential.{pin(joint.first)}"]
-    assert Joint(Scene.of(people, actions=pinned), joint.first, joint.second).ask(asked).outcome == MISMATCH
+    assert Joint(Scene.create(people, actions=pinned), joint.first, joint.second).ask(asked).outcome == MISMATCH
 
 
 def test_the_credentials_are_all_the_holders_and_all_in_force(people: People, joint: Joint) -> None:
     foreign = Joint(joint.scene, joint.first, people.issue(people.mallory, suite=2))
-    assert foreign.ask(foreign.asked([ADULT], [])).outcome == (404, "CREDENTIAL_NOT_FOUND")
+    assert foreign.ask(foreign.build_request([ADULT], [])).outcome == (404, "CREDENTIAL_NOT_FOUND")
     ended = Joint(joint.scene, joint.first, people.issue(people.hana, suite=2))
     people.operate("POST", f"/credentials/{ended.second}/status", {"purpose": "suspension", "value": True})
-    assert ended.ask(ended.asked([ADULT], [])).outcome == (410, "CREDENTIAL_REVOKED")
+    assert ended.ask(ended.build_request([ADULT], [])).outcome == (410, "CREDENTIAL_REVOKED")
     bare = Joint(joint.scene, joint.first, people.issue(people.hana, suite=1))
-    assert bare.ask(bare.asked([ADULT], [])).outcome == (422, "PREDICATE_UNSUPPORTED")
+    assert bare.ask(bare.build_request([ADULT], [])).outcome == (422, "PREDICATE_UNSUPPORTED")
     twice = Joint(joint.scene, joint.first, joint.first)
-    assert twice.ask(twice.asked([ADULT], [])).outcome == (400, "INVALID_REQUEST")
+    assert twice.ask(twice.build_request([ADULT], [])).outcome == (400, "INVALID_REQUEST")
 
 
 def test_inconsistent_statement_is_not_proved(joint: Joint) -> None:
     refused = (422, "PREDICATE_NOT_SATISFIED")
-    assert joint.ask(joint.asked([ADULT], [], same=INCOME)).outcome == refused
-    assert joint.ask(joint.asked([OLD], [RICH | {"value": 10**6}], either=[[0, 1]])).outcome == refused
-    assert joint.ask(joint.asked([ADULT], [OLD])).outcome == refused
+    assert joint.ask(joint.build_request([ADULT], [], same=INCOME)).outcome == refused
+    assert joint.ask(joint.build_request([OLD], [RICH | {"value": 10**6}], either=[[0, 1]])).outcome == refused
+    assert joint.ask(joint.build_request([ADULT], [OLD])).outcome == refused
     # Too large to be proved at all is said before it is a use.
     uses = joint.scene.uses
     wide = [{"attributeName": "income", "type": "gte", "value": 1 - 2**53 + n} for n in range(8)]
     groups = [[n, n + 1] for n in range(0, 16, 2)]
-    assert joint.ask(joint.asked(wide, wide, either=groups)).outcome == (422, "PREDICATE_UNSUPPORTED")
+    assert joint.ask(joint.build_request(wide, wide, either=groups)).outcome == (422, "PREDICATE_UNSUPPORTED")
     assert joint.scene.uses == uses
 
 
 def test_a_revoked_second_credential_makes_the_kept_proof_wrong(people: People) -> None:
-    own = Joint.of(people)
-    proof = own.ask(own.asked([ADULT], [RICH])).json["proof"]
+    own = Joint.create(people)
+    proof = own.ask(own.build_request([ADULT], [RICH])).json["proof"]
     kept = f"/zkp/proofs/{proof['proofId']}/verify"
-    expected = own.expected(own.asked([ADULT], [RICH]))
+    expected = own.expected(own.build_request([ADULT], [RICH]))
     assert people.operate("POST", kept, expected)["verified"]
     people.operate("POST", f"/credentials/{own.second}/status", {"purpose": "revocation", "value": True})
     assert people.operate("POST", kept, expected)["errors"] == ["CREDENTIAL_REVOKED"]
@@ -247,7 +247,7 @@ def test_a_revoked_second_credential_makes_the_kept_proof_wrong(people: People) 
 )
 def test_a_verifier_has_no_pseudonym_of_another(joint: Joint, domain: str | None, context: str, status: int) -> None:
     """Unless the holder's token pins the context, it is the origin of the verifier that the proof is for."""
-    asked = joint.asked([ADULT], pseudonym=context)
+    asked = joint.build_request([ADULT], pseudonym=context)
     *named, _ = actions(asked)
     bound = {} if domain is None else {"domain": domain}
     answer = joint.ask(asked, " ".join([*named, "zkp.pseudonym"]), **bound)
@@ -260,7 +260,7 @@ def test_a_verifier_has_no_pseudonym_of_another(joint: Joint, domain: str | None
 
 def test_one_holder_has_one_pseudonym_in_a_context(people: People, joint: Joint) -> None:
     def pseudonym(own: Joint, context: str) -> str:
-        asked = own.asked([], pseudonym=context)
+        asked = own.build_request([], pseudonym=context)
         asked["credentials"] = asked["credentials"][:1]
         made = own.ask(asked)
         # Without any predicate the members beside the proof are empty, and compared.
@@ -275,12 +275,12 @@ def test_one_holder_has_one_pseudonym_in_a_context(people: People, joint: Joint)
     assert pseudonym(joint, SHOP + "/other") != first
     eve: Holder = people.target.stranger.holder()
     hers = people.issue(eve, suite=2)
-    assert pseudonym(Joint(Scene.of(people, holder=eve, actions=ALL), hers, hers), SHOP) != first
+    assert pseudonym(Joint(Scene.create(people, holder=eve, actions=ALL), hers, hers), SHOP) != first
 
 
 def test_comparison_chosen_by_agent_is_counted(people: People) -> None:
-    few = Joint.of(people, maxThresholds=1)
-    asked = few.asked([], [], same=COUNTRY)
+    few = Joint.create(people, maxThresholds=1)
+    asked = few.build_request([], [], same=COUNTRY)
     unpinned = " ".join(one.removesuffix(".0") for one in actions(asked))
     assert few.ask(asked, unpinned).outcome == (403, "DISCLOSURE_LIMIT")
     # What the holder signed with its number is her own question.
@@ -298,9 +298,9 @@ def test_an_attribute_that_may_not_be_asked_for_is_not_compared(people: People, 
     ]
     guess = Joint(joint.scene, joint.first, held)
     uses = guess.scene.uses
-    assert guess.ask(guess.asked([], [], same=INCOME)).outcome == (422, "PREDICATE_UNSUPPORTED")
+    assert guess.ask(guess.build_request([], [], same=INCOME)).outcome == (422, "PREDICATE_UNSUPPORTED")
     assert guess.scene.uses == uses
-    assert guess.ask(guess.asked([], [], same=COUNTRY)).status == 201
+    assert guess.ask(guess.build_request([], [], same=COUNTRY)).status == 201
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_an_attribute_that_may_not_be_asked_for_is_not_compared(people: People, 
     ],
 )
 def test_a_verifier_says_one_thing(joint: Joint, change: Json) -> None:
-    expected = joint.expected(joint.asked([ADULT], [])) | change
+    expected = joint.expected(joint.build_request([ADULT], [])) | change
     answer = joint.scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", {"proof": "e30"} | expected)
     assert answer.outcome == (400, "INVALID_REQUEST")
 
@@ -348,7 +348,7 @@ def test_equalities_are_listed_beside_credentials(joint: Joint, member: Json) ->
     ],
 )
 def test_a_question_has_one_form(joint: Joint, change: Json) -> None:
-    asked = joint.asked([ADULT], [ADULT])
+    asked = joint.build_request([ADULT], [ADULT])
     token = joint.scene.token(action=" ".join(actions(asked)))
     body = joint.scene.body(ibct=token, **asked)
     del body["predicate"], body["credentialId"]
@@ -359,7 +359,7 @@ def test_a_question_has_one_form(joint: Joint, change: Json) -> None:
 
 def test_a_predicate_is_a_question_of_each_credential(people: People) -> None:
     """Else three thresholds of a delegation would be three for every credential that it covers, of a holder who has many."""
-    joint = Joint.of(people, maxThresholds=3)
+    joint = Joint.create(people, maxThresholds=3)
     richer = RICH | {"value": 2_000}
     for asked, outcome, thresholds in (
         (([RICH], [RICH]), 201, 2),
@@ -369,7 +369,7 @@ def test_a_predicate_is_a_question_of_each_credential(people: People) -> None:
         (([RICH], [richer]), 403, 3),
         (([richer], []), 201, 3),
     ):
-        answer = joint.ask(joint.asked(*asked))
+        answer = joint.ask(joint.build_request(*asked))
         assert (answer.status, joint.scene.delegation()["thresholds"]) == (outcome, thresholds), answer.body
         assert outcome == 201 or answer.json["error"]["code"] == "DISCLOSURE_LIMIT"
 
@@ -392,11 +392,14 @@ def glued(*proofs: Json) -> list[Json]:
 
 def test_two_holders_credentials_put_together_are_no_proof(people: People, joint: Joint) -> None:
     """The adversary has a good proof of two of Hana's credentials and one of two of Mallory's, for one verifier and challenge."""
-    mallory = Scene.of(people, holder=people.mallory, actions=ALL)
+    mallory = Scene.create(people, holder=people.mallory, actions=ALL)
     theirs = Joint(mallory, *(people.issue(people.mallory, suite=2) for _ in range(2)))
     same = {"challenge": "0123456789abcdef", "domain": SHOP}
-    asked = joint.asked([ADULT], [ADULT])
-    proofs = [joint.ask(asked, **same).json["proof"], theirs.ask(theirs.asked([ADULT], [ADULT]), **same).json["proof"]]
+    asked = joint.build_request([ADULT], [ADULT])
+    proofs = [
+        joint.ask(asked, **same).json["proof"],
+        theirs.ask(theirs.build_request([ADULT], [ADULT]), **same).json["proof"],
+    ]
     expected = joint.expected(asked) | same
     assert all(joint.verify(proof, **expected)["verified"] for proof in proofs)
     for pair in (proofs, proofs[::-1]):

@@ -99,7 +99,7 @@ def test_from_the_json_alone(papers: Papers, scene: Scene) -> None:
 
 
 def test_proof_of_suite_1_does_not_say_what_verifier_may_require(tmp_path: Path, people: People) -> None:
-    papers = Papers(tmp_path, Scene.of(people, suite=1))
+    papers = Papers(tmp_path, Scene.create(people, suite=1))
     done = papers.check()
     assert done.returncode == 0, done.stderr
     assert papers.check("age", "gte", "18", "--require").returncode == 1

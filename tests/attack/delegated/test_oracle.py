@@ -51,7 +51,7 @@ class Searcher:
 
 
 def searcher(people: People, **terms: Any) -> Searcher:
-    return Searcher(Scene.of(people, **(DEFAULTS | terms)), set(range(151)))
+    return Searcher(Scene.create(people, **(DEFAULTS | terms)), set(range(151)))
 
 
 def halve(who: Searcher) -> None:
@@ -179,7 +179,7 @@ def test_a_boolean_is_a_question_too(people: People) -> None:
 def test_two_agents_who_tell_each_other(people: People) -> None:
     """With everything open between them and Hana: the questions about one value of one credential are counted over all agents."""
     first = searcher(people, maxRefusals=None, maxThresholds=None)
-    second = Searcher(Scene.of(people, None, people.mallory, maxRefusals=None, maxThresholds=None), first.possible)
+    second = Searcher(Scene.create(people, None, people.mallory, maxRefusals=None, maxThresholds=None), first.possible)
     second.scene.credential_id = first.scene.credential_id
     for threshold in range(1, 30):
         if not (first, second)[threshold % 2].at_least(threshold):
@@ -205,7 +205,7 @@ def test_many_delegations(people: People) -> None:
 
 def test_a_pinned_question_is_one_bit_however_often_it_is_asked(people: People) -> None:
     """And the only one: what Hana fixed, Hana wanted told. It is no guess, so that nothing is suspended."""
-    scene = Scene.of(people, **DEFAULTS)
+    scene = Scene.create(people, **DEFAULTS)
     for _ in range(4):
         token = scene.token(action="zkp.prove.age.gte.65")
         assert scene.ask(scene.body(value=65, ibct=token)).outcome == NO
@@ -214,7 +214,7 @@ def test_a_pinned_question_is_one_bit_however_often_it_is_asked(people: People) 
 
 
 def test_limits_hold_for_questions_that_come_at_once(people: People) -> None:
-    scene = Scene.of(people, **DEFAULTS)
+    scene = Scene.create(people, **DEFAULTS)
     bodies = [scene.body(value=value) for value in range(20, 60, 2)]
     answers = at_once(scene.target.wire, [partial(scene.ask, body) for body in bodies])
     outcomes = [answer.outcome for answer in answers]
@@ -226,7 +226,7 @@ def test_limits_hold_for_questions_that_come_at_once(people: People) -> None:
 
 def test_questions_that_come_at_once_get_one_refusal(crowded: People) -> None:
     """Every one would be a no. Only one is told; all the others meet the limit that it reached, and have spent their tokens."""
-    scene = Scene.of(crowded, maxRefusals=1, maxThresholds=None)
+    scene = Scene.create(crowded, maxRefusals=1, maxThresholds=None)
     bodies = [scene.body(value=value) for value in range(60, 76)]
     answers = at_once(scene.target.wire, [partial(scene.ask, body) for body in bodies])
     outcomes = Counter(answer.outcome for answer in answers)
@@ -237,7 +237,7 @@ def test_questions_that_come_at_once_get_one_refusal(crowded: People) -> None:
 
 def test_a_limit_serves_no_search_with_one_token(people: People) -> None:
     """The measured attack: a suspended delegation, one token, every threshold. Each but the first is a replay."""
-    scene = Scene.of(people, maxRefusals=1)
+    scene = Scene.create(people, maxRefusals=1)
     assert scene.ask(scene.body(value=90)).outcome == NO
     token = scene.token()
     answers = [scene.ask(scene.body(value=value, ibct=token)) for value in range(30, 46)]
@@ -248,7 +248,7 @@ def test_a_limit_serves_no_search_with_one_token(people: People) -> None:
 def test_values_that_a_delegation_lists_are_no_pins(people: People) -> None:
     """64 values, six tokens, and once no counter moved."""
     listed = [{"attributeName": "age", "type": "gte", "values": list(range(18, 82))}]
-    refused = Scene.of(people, actions=[], predicates=listed, autonomyLevel=2)
+    refused = Scene.create(people, actions=[], predicates=listed, autonomyLevel=2)
     assert refused.ask(refused.body(value=37)).outcome == (403, "AUTONOMY_TOO_LOW")
     who = searcher(people, actions=[], predicates=listed)
     who.possible = set(range(18, 82))
@@ -256,14 +256,14 @@ def test_values_that_a_delegation_lists_are_no_pins(people: People) -> None:
     assert who.asked <= 3
     assert len(who.possible) >= 8
     assert who.scene.delegation()["thresholds"] == who.asked
-    one = Scene.of(people, actions=[], predicates=[listed[0] | {"values": [37]}], autonomyLevel=2, **DEFAULTS)
+    one = Scene.create(people, actions=[], predicates=[listed[0] | {"values": [37]}], autonomyLevel=2, **DEFAULTS)
     assert [one.ask(one.body(value=37)).outcome for _ in range(4)] == [YES] * 4
     assert one.delegation()["thresholds"] == 0
 
 
 def test_unsupported_question_discloses_nothing(people: People) -> None:
     """The same refusal whatever the value is, and nothing counted: out of range, another type, an attribute that is not there."""
-    scene = Scene.of(people, **DEFAULTS)
+    scene = Scene.create(people, **DEFAULTS)
     questions: tuple[tuple[str, str, Any], ...] = (
         ("age", "gte", 151), ("age", "gte", -1), ("age", "set_member", []), ("age", "gte", "37"), ("age", "eq", True),
         ("country", "gte", "A"), ("birthDate", "gte", "1988-02-30"), ("birthDate", "gte", 1), ("nothing", "gte", 1),
@@ -288,7 +288,7 @@ def test_thresholds_and_operators_that_the_schema_allows(people: People) -> None
         "schemaId": schema["id"],
         "attributes": {"age": 37},
     }
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     scene.credential_id = people.operate("POST", "/credentials", claims)["id"]
     for kind, value, status in (
         ("gte", 18, 201),

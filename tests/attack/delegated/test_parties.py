@@ -31,13 +31,13 @@ def api_key(people: People, **more: Any) -> dict[str, str]:
 def test_another_agent_in_the_body_in_the_token_and_in_both(scene: Scene) -> None:
     mallory = scene.people.mallory
     own = {"agentDid": mallory.did}
-    assert scene.ask(scene.body(**own), headers=scene.by(mallory)).outcome == INVALID
+    assert scene.ask(scene.body(**own), headers=scene.authorize(mallory)).outcome == INVALID
     assert scene.ask(scene.body(**own)).outcome == FORBIDDEN
     for_her = scene.token(target=mallory.did)
     assert scene.ask(scene.body(ibct=for_her)).outcome == INVALID
     assert scene.ask(scene.body(ibct=for_her, **own)).outcome == FORBIDDEN
     # Even a token that Hana did sign for Mallory meets a delegation that is Aki's.
-    assert scene.ask(scene.body(ibct=for_her, **own), headers=scene.by(mallory)).outcome == NO_DELEGATION
+    assert scene.ask(scene.body(ibct=for_her, **own), headers=scene.authorize(mallory)).outcome == NO_DELEGATION
     assert scene.uses == 0
 
 
@@ -45,7 +45,7 @@ def test_only_the_agent_presents_a_token(scene: Scene) -> None:
     """Neither its holder nor the issuer nor anyone who found it."""
     body = scene.body()
     for who in (scene.people.hana, scene.people.ivo, scene.people.mallory):
-        assert scene.ask(body, headers=scene.by(who)).outcome == FORBIDDEN
+        assert scene.ask(body, headers=scene.authorize(who)).outcome == FORBIDDEN
     assert scene.target.wire.call("POST", PROOFS, body).outcome == (401, "AUTH_REQUIRED")
     assert scene.ask(body).status == 201
 
@@ -60,7 +60,7 @@ def test_a_signature_of_the_agent_is_good_for_this_body_alone(scene: Scene) -> N
 
 
 def test_an_operator_acts_for_those_on_its_list_only(people: People) -> None:
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     body = scene.body()
     other = api_key(people, scopes=["zkp:prove"], allowedTargets=[people.mallory.did])
     assert scene.ask(body, headers=other).outcome == FORBIDDEN
@@ -77,7 +77,7 @@ def test_an_operator_acts_for_those_on_its_list_only(people: People) -> None:
 
 
 def test_an_operator_needs_a_token_of_the_holder_like_everybody(people: People) -> None:
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     admin = {"X-API-Key": scene.target.stranger.api_key}
     forged = scene.token(key=people.mallory.key)
     assert scene.ask(scene.body(ibct=forged), headers=admin).outcome == INVALID
@@ -85,7 +85,7 @@ def test_an_operator_needs_a_token_of_the_holder_like_everybody(people: People) 
 
 
 def test_a_token_that_an_operator_obtained_acts_within_its_list(people: People) -> None:
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     key = api_key(people, scopes=["zkp:prove", "dids:operate"], allowedTargets=[people.mallory.did])
     answer = scene.target.wire.call("POST", f"{PREFIX}/auth/token", {"subject": people.aki.did}, key)
     assert answer.outcome == FORBIDDEN
@@ -111,7 +111,7 @@ def test_an_access_token_that_was_edited(scene: Scene) -> None:
 
 
 def test_two_credentials_are_one_too_many(scene: Scene) -> None:
-    both = scene.by(scene.people.aki) | {"X-API-Key": scene.target.stranger.api_key}
+    both = scene.authorize(scene.people.aki) | {"X-API-Key": scene.target.stranger.api_key}
     assert scene.ask(headers=both).outcome == (400, "AUTH_AMBIGUOUS")
 
 
@@ -125,13 +125,13 @@ def test_an_operators_key_beside_a_signature_gives_no_right(scene: Scene) -> Non
 
 def test_another_holder_in_the_body(people: People) -> None:
     """Hana's token for Mallory's data, and Mallory's token for Hana's."""
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     mallory = people.mallory
     assert scene.ask(scene.body(holderDid=mallory.did)).outcome == INVALID
     hers = scene.token(key=mallory.key, invoker=mallory.did)
     assert scene.ask(scene.body(ibct=hers)).outcome == INVALID
     # A delegation and a token of her own, and Hana's credential.
-    own = Scene.of(people, mallory, people.aki)
+    own = Scene.create(people, mallory, people.aki)
     refused = own.ask(own.body(credentialId=scene.credential_id))
     assert refused.outcome == (404, "CREDENTIAL_NOT_FOUND")
     assert "listCredentials" in refused.json["error"]["details"]["remedy"]
@@ -142,8 +142,8 @@ def test_another_holder_in_the_body(people: People) -> None:
 def test_a_foreign_credential_takes_as_long_as_an_absent_one(people: People) -> None:
     """The faster halves over many turns, each with both, in changing order; more turns where other work makes the times differ, which
     a difference of the service's own outlasts."""
-    scene = Scene.of(people)
-    own = Scene.of(people, people.mallory, people.aki)
+    scene = Scene.create(people)
+    own = Scene.create(people, people.mallory, people.aki)
     names = {"foreign": scene.credential_id, "absent": f"urn:uuid:{uuid.uuid4()}"}
     spent: dict[str, list[float]] = {name: [] for name in names}
     for turn in range(20 * TURNS):
@@ -185,7 +185,7 @@ def listening() -> Iterator[tuple[str, list[Any]]]:
 
 def test_references_are_looked_up_never_fetched(people: People) -> None:
     """Another pair's, one that does not exist, and what is no reference at all: one answer."""
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     foreign = people.delegate(people.mallory, people.aki)
     other_agent = people.delegate(people.hana, people.mallory)
     with listening() as (place, came):

@@ -47,16 +47,16 @@ def fall(scene: Scene, purpose: str) -> None:
     ("purpose", "code"), [("revocation", "CREDENTIAL_REVOKED"), ("suspension", "CREDENTIAL_SUSPENDED")]
 )
 def test_a_fallen_credential_is_told_or_said_to_be_unchecked(people: People, purpose: str, code: str) -> None:
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     proof = make_proof(scene)
     fall(scene, purpose)
     for who in (scene.holder, scene.agent):
-        assert everywhere(scene, proof, scene.by(who)) == [(False, [code])] * 2
+        assert everywhere(scene, proof, scene.authorize(who)) == [(False, [code])] * 2
     operator = {"X-API-Key": scene.target.stranger.api_key}
     assert everywhere(scene, proof, operator) == [(False, [code])] * 2
     for answer in (
         verify_shown(scene, proof),
-        *(ask(scene, proof, scene.by(people.mallory)) for ask in (verify_shown, verify_stored)),
+        *(ask(scene, proof, scene.authorize(people.mallory)) for ask in (verify_shown, verify_stored)),
     ):
         assert answer.json["verified"] is True
         assert set(answer.json["unchecked"]) >= NEVER
@@ -64,7 +64,7 @@ def test_a_fallen_credential_is_told_or_said_to_be_unchecked(people: People, pur
 
 def test_a_credential_that_has_expired(mortals: People, turned: Turned) -> None:
     """The proof remains valid for longer, and does not report the expiry."""
-    scene = Scene.of(mortals)
+    scene = Scene.create(mortals)
     end = in_two_minutes()
     claims = {
         "issuerDid": mortals.ivo.did,
@@ -75,7 +75,7 @@ def test_a_credential_that_has_expired(mortals: People, turned: Turned) -> None:
     }
     scene.credential_id = mortals.operate("POST", "/credentials", claims)["id"]
     proof = make_proof(scene)
-    bearers = {who.did: scene.by(who) for who in (scene.holder, scene.agent, mortals.mallory)}
+    bearers = {who.did: scene.authorize(who) for who in (scene.holder, scene.agent, mortals.mallory)}
     turned.stop(end - timedelta(microseconds=1))
     assert everywhere(scene, proof, bearers[scene.holder.did]) == [(True, [])] * 2
     turned.stop(end)
@@ -87,9 +87,9 @@ def test_a_credential_that_has_expired(mortals: People, turned: Turned) -> None:
 
 def test_an_id_follows_no_holder(people: People) -> None:
     """A stranger who has proof and id asks again and again, and reads in no answer that anything has changed."""
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     proof = make_proof(scene)
-    mallory = scene.by(people.mallory)
+    mallory = scene.authorize(people.mallory)
 
     def sight() -> list[Any]:
         answers = (
@@ -114,8 +114,8 @@ def test_an_id_follows_no_holder(people: People) -> None:
 
 
 def test_after_its_end_a_proof_is_expired_for_everybody(mortals: People, turned: Turned) -> None:
-    scene = Scene.of(mortals)
-    vera = scene.by(mortals.mallory)
+    scene = Scene.create(mortals)
+    vera = scene.authorize(mortals.mallory)
     challenge = scene.target.wire.call("POST", f"{PREFIX}/challenges", {"domain": SHOP}, vera).json["challenge"]
     answer = scene.ask(scene.body(challenge=challenge, domain=SHOP))
     proof: Json = answer.json["proof"]
@@ -124,7 +124,7 @@ def test_after_its_end_a_proof_is_expired_for_everybody(mortals: People, turned:
     operator = {"X-API-Key": scene.target.stranger.api_key}
     turned.stop(datetime.fromtimestamp(envelope_of(proof)["context"]["expiresAt"], UTC))
     scene.people.forget_tokens()
-    for headers in ({}, operator, *(scene.by(who) for who in (scene.holder, scene.agent, mortals.mallory))):
+    for headers in ({}, operator, *(scene.authorize(who) for who in (scene.holder, scene.agent, mortals.mallory))):
         told = verify_shown(scene, proof, headers).json
         assert (told["verified"], "PROOF_EXPIRED" in told["errors"]) == (False, True)
         assert not {"CREDENTIAL_REVOKED", "PROOF_REVOKED"} & {*told["errors"], *told["warnings"]}
@@ -135,7 +135,7 @@ def test_after_its_end_a_proof_is_expired_for_everybody(mortals: People, turned:
 
 
 def test_a_proof_is_as_young_as_the_verifier_wants_it(mortals: People, turned: Turned) -> None:
-    scene = Scene.of(mortals)
+    scene = Scene.create(mortals)
     start = in_two_minutes()
     turned.stop(start)
     scene.people.forget_tokens()

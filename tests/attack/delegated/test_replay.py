@@ -29,10 +29,10 @@ def sending(scene: Scene, body: Json) -> Callable[[], Answer]:
 
 @pytest.mark.parametrize("first", [18, 40], ids=["after_a_proof", "after_a_refusal"])
 def test_a_spent_token_asks_nothing_else(people: People, first: int) -> None:
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     body = scene.body(value=first)
     assert scene.ask(body).status == (201 if first == 18 else 422)
-    other = Scene.of(people).credential_id
+    other = Scene.create(people).credential_id
     for change in (
         {"predicate": body["predicate"] | {"value": 19}},
         {"predicate": body["predicate"] | {"value": str(first)}},
@@ -92,17 +92,17 @@ def test_an_id_and_a_nonce_serve_one_request_each(scene: Scene) -> None:
 
 def test_a_nonce_is_a_holder_s_own(people: People) -> None:
     """Else one holder could spend another's."""
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     token = scene.unsigned()
     assert scene.ask(scene.body(ibct=scene.signed(token))).status == 201
-    other = Scene.of(people, people.target.stranger.holder(), people.aki)
+    other = Scene.create(people, people.target.stranger.holder(), people.aki)
     same = other.unsigned(id=token["id"], nonce=token["nonce"])
     assert other.ask(other.body(ibct=other.signed(same))).status == 201
 
 
 def test_one_evaluation_for_24_identical_requests(crowded: People) -> None:
     for _ in range(rounds(6)):
-        scene = Scene.of(crowded)
+        scene = Scene.create(crowded)
         body = scene.body()
         answers = at_once(scene.target.wire, [sending(scene, body)] * CROWD)
         outcomes = Counter(answer.outcome for answer in answers)
@@ -115,7 +115,7 @@ def test_one_evaluation_for_24_identical_requests(crowded: People) -> None:
 def test_one_evaluation_for_24_requests_that_share_a_token(crowded: People) -> None:
     """Each asks something else: the search that a token must not allow."""
     for number in range(rounds(6)):
-        scene = Scene.of(crowded)
+        scene = Scene.create(crowded)
         token = scene.token()
         bodies = [scene.body(value=25 + place, ibct=token) for place in range(CROWD)]
         random.Random(number).shuffle(bodies)
@@ -129,7 +129,7 @@ def test_one_evaluation_for_24_requests_that_share_a_token(crowded: People) -> N
 def test_exactly_as_many_uses_as_were_given(crowded: People) -> None:
     """24 tokens, 5 uses."""
     for _ in range(rounds(3)):
-        scene = Scene.of(crowded, maxUses=5)
+        scene = Scene.create(crowded, maxUses=5)
         # Half of them would be refused: a refusal is a use.
         bodies = [scene.body(value=18 + 20 * (place % 2)) for place in range(CROWD)]
         answers = at_once(scene.target.wire, [sending(scene, body) for body in bodies])
@@ -141,7 +141,7 @@ def test_exactly_as_many_uses_as_were_given(crowded: People) -> None:
 
 
 def test_a_spent_token_is_spent_for_every_process(peoples: Any, targets: Any) -> None:
-    scene = Scene.of(peoples(targets(4)))
+    scene = Scene.create(peoples(targets(4)))
     body = scene.body()
     first = scene.ask(body)
     assert first.status == 201
@@ -154,7 +154,7 @@ def test_a_spent_token_is_spent_for_every_process(peoples: Any, targets: Any) ->
 
 def test_at_the_edge_of_its_expiry_a_token_is_not_forgotten(mortals: People, turned: Turned) -> None:
     """Rows are deleted later than any clock may think that the token is still good; every consumption deletes some."""
-    scene, end = Scene.of(mortals), in_two_minutes()
+    scene, end = Scene.create(mortals), in_two_minutes()
     body = scene.body(ibct=scene.token(expiresAt=printed(end)))
     changed = body | {"predicate": body["predicate"] | {"value": 30}}
     first = scene.ask(body)
@@ -196,7 +196,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[int, str]]] = {
 def test_every_refusal_of_a_genuine_token_spends_it(crowded: People, wrong: str) -> None:
     """Whatever it was that refused, the token asks nothing else; the identical request is told the same, by every process."""
     terms, change, outcome = WRONG[wrong]
-    scene = Scene.of(crowded, **terms)
+    scene = Scene.create(crowded, **terms)
     change = dict(change)
     if "delegation" in change:
         change["ibct"] = scene.token(delegationRef=change.pop("delegation"))
@@ -210,7 +210,7 @@ def test_every_refusal_of_a_genuine_token_spends_it(crowded: People, wrong: str)
         assert again.headers["idempotent-replayed"] == "true"
         for other in (
             {"predicate": {"attributeName": "age", "type": "gte", "value": 18 + (wrong != "no")}},
-            {"credentialId": Scene.of(crowded).credential_id} if wrong == "credential" else {"anchor": False},
+            {"credentialId": Scene.create(crowded).credential_id} if wrong == "credential" else {"anchor": False},
             {"domain": "https://shop.example"},
         ):
             assert scene.ask(body | other, fresh=True).outcome == REPLAYED
@@ -238,7 +238,7 @@ MENDED: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[int, str], dict[st
 def test_refusal_of_scope_leaves_the_token_to_the_agent(crowded: People, name: str) -> None:
     """The agent reads the delegation and mends its request: the holder need not sign again."""
     terms, wrong, outcome, mended = MENDED[name]
-    scene = Scene.of(crowded, **terms)
+    scene = Scene.create(crowded, **terms)
     body = scene.body()
     for _ in range(3):
         refused = scene.ask(body | wrong, fresh=True)
@@ -251,7 +251,7 @@ def test_refusal_of_scope_leaves_the_token_to_the_agent(crowded: People, name: s
 
 
 def test_a_refusal_is_repeated_when_its_cause_is_gone(people: People) -> None:
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     people.operate("POST", f"/delegations/{scene.delegation_id}/suspend")
     body = scene.body()
     assert scene.ask(body).outcome == (403, "DELEGATION_NOT_ACTIVE")
@@ -263,6 +263,6 @@ def test_a_refusal_is_repeated_when_its_cause_is_gone(people: People) -> None:
 def test_an_identical_request_is_authorised_anew(scene: Scene) -> None:
     body = scene.body()
     assert scene.ask(body).status == 201
-    assert scene.ask(body, headers=scene.by(scene.people.mallory)).outcome == (403, "FORBIDDEN")
+    assert scene.ask(body, headers=scene.authorize(scene.people.mallory)).outcome == (403, "FORBIDDEN")
     scene.revoke()
     assert scene.ask(body).outcome == (410, "DELEGATION_REVOKED")

@@ -17,7 +17,7 @@ OPEN: dict[str, Any] = {"maxRefusals": None, "maxThresholds": None}
 
 def used_up(people: People) -> Searcher:
     """An agent that has asked all that it may."""
-    who = Searcher(Scene.of(people, **OPEN), set(range(151)))
+    who = Searcher(Scene.create(people, **OPEN), set(range(151)))
     assert [who.at_least(threshold) for threshold in (1, 2, 3, 4)] == [True, True, True, False]
     return who
 
@@ -56,7 +56,7 @@ def test_only_the_holder_signs_it(people: People) -> None:
     ):
         assert reset(scene, headers).outcome == (401, "AUTH_REQUIRED")
     for bearer in (scene.holder, scene.agent):
-        assert reset(scene, scene.by(bearer)).outcome == (401, "AUTH_FAILED")
+        assert reset(scene, scene.authorize(bearer)).outcome == (401, "AUTH_FAILED")
     assert not newcomer(scene).at_least(5)
 
 
@@ -101,7 +101,7 @@ def test_odd_bodies_reset_nothing(people: People) -> None:
 
 
 def test_reset_while_proofs_are_made_gives_old_agent_nothing(crowded: People) -> None:
-    who = Searcher(Scene.of(crowded, **OPEN), set(range(151)))
+    who = Searcher(Scene.create(crowded, **OPEN), set(range(151)))
     scene = who.scene
     assert who.at_least(1)
     bodies = [scene.body(value=value) for value in range(2, 14)]

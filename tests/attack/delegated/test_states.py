@@ -42,7 +42,7 @@ WEAK = [
 @pytest.fixture
 def own(people: People) -> Scene:
     """With a holder of its own, whose keys the test may change."""
-    return Scene.of(people, people.target.stranger.holder())
+    return Scene.create(people, people.target.stranger.holder())
 
 
 def test_a_genuine_one_that_expired_and_a_forged_one(scene: Scene) -> None:
@@ -55,7 +55,7 @@ def test_a_genuine_one_that_expired_and_a_forged_one(scene: Scene) -> None:
 
 def test_expiry_is_strict(mortals: People, turned: Turned) -> None:
     """Good to the last microsecond, and not in the first of the second that it names."""
-    scene = Scene.of(mortals)
+    scene = Scene.create(mortals)
     end = in_two_minutes()
     for microseconds, outcome in ((-1, GOOD), (0, EXPIRED), (1, EXPIRED)):
         turned.stop(end + timedelta(microseconds=microseconds))
@@ -107,7 +107,7 @@ def test_a_spent_one_that_was_called_back(scene: Scene) -> None:
 
 def test_a_delegation_that_has_expired(mortals: People, turned: Turned) -> None:
     end = in_two_minutes()
-    scene = Scene.of(mortals, expiresAt=printed(end))
+    scene = Scene.create(mortals, expiresAt=printed(end))
     assert scene.ask().outcome == GOOD
     kept = scene.body()
     turned.stop(end)
@@ -116,9 +116,9 @@ def test_a_delegation_that_has_expired(mortals: People, turned: Turned) -> None:
 
 
 def test_a_delegation_that_is_not_in_force(people: People) -> None:
-    scene = Scene.of(people, notBefore=later(600))
+    scene = Scene.create(people, notBefore=later(600))
     assert scene.ask().outcome == (403, "DELEGATION_NOT_ACTIVE")
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     people.operate("POST", f"/delegations/{scene.delegation_id}/suspend")
     assert scene.ask().outcome == (403, "DELEGATION_NOT_ACTIVE")
     people.operate("POST", f"/delegations/{scene.delegation_id}/resume")
@@ -130,7 +130,7 @@ def test_a_delegation_that_is_not_in_force(people: People) -> None:
 
 def test_a_credential_that_is_not_in_force(people: People) -> None:
     for purpose, outcome in (("suspension", (410, "CREDENTIAL_REVOKED")), ("revocation", (410, "CREDENTIAL_REVOKED"))):
-        scene = Scene.of(people)
+        scene = Scene.create(people)
         kept = scene.body()
         people.operate("POST", f"/credentials/{scene.credential_id}/status", {"purpose": purpose, "value": True})
         assert scene.ask(kept).outcome == outcome
@@ -138,7 +138,7 @@ def test_a_credential_that_is_not_in_force(people: People) -> None:
 
 
 def test_a_rotated_key_inside_its_grace_and_after_it(mortals: People, turned: Turned) -> None:
-    own = Scene.of(mortals)
+    own = Scene.create(mortals)
     old = own.holder.key
     end = in_two_minutes()
     rotated = own.holder.act("rotate", rotation(own.holder.key_id, revokeOldAfter=printed(end)))
@@ -180,16 +180,16 @@ def test_keys_before_a_recovery(own: Scene) -> None:
 
 def test_a_holder_or_an_agent_who_is_gone(people: People) -> None:
     stranger = people.target.stranger
-    gone = Scene.of(people, stranger.holder())
+    gone = Scene.create(people, stranger.holder())
     admin = {"X-API-Key": stranger.api_key}
     kept, spent = gone.body(), gone.body()
     assert gone.ask(spent).outcome == GOOD
     assert gone.holder.act("deactivate", LEAVE).status == 200
     for body in (kept, spent):
         assert gone.ask(body).outcome == gone.ask(body, headers=admin).outcome == DEACTIVATED
-    left = Scene.of(people, None, stranger.holder())
+    left = Scene.create(people, None, stranger.holder())
     kept = left.body()
-    bearer = left.by(left.agent)
+    bearer = left.authorize(left.agent)
     assert left.agent.act("deactivate", LEAVE).status == 200
     assert left.ask(kept, headers=admin).outcome == DEACTIVATED
     assert left.ask(kept, headers=bearer).outcome == (401, "AUTH_FAILED")
@@ -199,7 +199,7 @@ def test_an_issuer_who_is_gone_is_no_reason_to_learn_more(people: People) -> Non
     """Suite 2 gives no proof any more, because the revocation list is unsigned; in suite 1 the verifier finds the issuer deactivated."""
     ivo = people.target.stranger.holder(**ISSUER)
     other = People(people.target, people.hana, people.aki, ivo, people.mallory, people.schema_id)
-    scene, plain = Scene.of(other), Scene.of(other, suite=1)
+    scene, plain = Scene.create(other), Scene.create(other, suite=1)
     assert ivo.act("deactivate", LEAVE).status == 200
     assert scene.ask().outcome == (410, "CREDENTIAL_REVOKED")
     assert scene.uses == 0

@@ -36,7 +36,7 @@ class Life:
     told: dict[str, bytes] = field(default_factory=dict)
     answers: list[Answer] = field(default_factory=list)
 
-    def found(self, place: str, content: bytes, *, also_told: bool = False) -> list[str]:
+    def find_secrets(self, place: str, content: bytes, *, also_told: bool = False) -> list[str]:
         looked_for = self.secret | (self.told if also_told else {})
         return [f"{name} in {place}" for name, text in looked_for.items() if text in content]
 
@@ -46,8 +46,8 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     folder = tmp_path_factory.mktemp("traces")
     environment = {"IDENTITY_LOG_LEVEL": "debug", "IDENTITY_LOG_FORMAT": "json"}
     with service_process.service(folder / "data", environment=environment) as running:
-        people = People.of(Target(running.wire, running.stranger, folder / "data", 1))
-        scene = Scene.of(people)
+        people = People.create(Target(running.wire, running.stranger, folder / "data", 1))
+        scene = Scene.create(people)
         life = Life(scene, running.log)
         lived(life)
         yield life
@@ -85,7 +85,7 @@ def lived(life: Life) -> None:
     proof = life.answers[0].json
     stored = f"/zkp/proofs/{proof['proofId']}"
     for expected in ({}, {"predicate": {"attributeName": "income", "type": "gte", "value": refused}}):
-        for headers in (scene.by(people.mallory), {"X-API-Key": API_KEY}):
+        for headers in (scene.authorize(people.mallory), {"X-API-Key": API_KEY}):
             scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", proof["proof"] | expected, headers)
             scene.target.wire.call("POST", f"{PREFIX}{stored}/verify", expected, headers)
     scene.act(people.hana, "POST", f"{stored}/revoke", "prove", {})
@@ -100,9 +100,9 @@ def lived(life: Life) -> None:
 
 
 def test_the_search_finds_what_is_there(life: Life) -> None:
-    assert life.found("x", b"..." + life.secret["the country"] + b"...") == ["the country in x"]
+    assert life.find_secrets("x", b"..." + life.secret["the country"] + b"...") == ["the country in x"]
     shown = life.scene.act(life.scene.holder, "GET", f"/credentials/{life.scene.credential_id}", "read")
-    assert set(life.found("the holder's own", shown.body)) == {
+    assert set(life.find_secrets("the holder's own", shown.body)) == {
         "the income in the holder's own",
         "the country in the holder's own",
     }
@@ -112,7 +112,7 @@ def test_the_search_finds_what_is_there(life: Life) -> None:
 def test_no_file_of_the_data_directory(life: Life) -> None:
     files = [path for path in life.scene.target.data_dir.rglob("*") if path.is_file()]
     assert {"ledger.sqlite", "identity.sqlite", "identity.sqlite-wal"} <= {path.name for path in files}
-    assert [hit for path in files for hit in life.found(path.name, path.read_bytes())] == []
+    assert [hit for path in files for hit in life.find_secrets(path.name, path.read_bytes())] == []
     index = b"".join(path.read_bytes() for path in files)
     assert life.answers[0].json["proofId"].encode() in index
 
@@ -120,11 +120,11 @@ def test_no_file_of_the_data_directory(life: Life) -> None:
 def test_no_line_of_the_log(life: Life) -> None:
     log = life.log.read_bytes()
     assert b"uvicorn" in log
-    assert life.found("the log", log, also_told=True) == []
+    assert life.find_secrets("the log", log, also_told=True) == []
 
 
 def test_no_answer(life: Life) -> None:
-    assert [hit for answer in life.answers for hit in life.found(str(answer.outcome), answer.body)] == []
+    assert [hit for answer in life.answers for hit in life.find_secrets(str(answer.outcome), answer.body)] == []
 
 
 @pytest.mark.parametrize(
@@ -133,23 +133,25 @@ def test_no_answer(life: Life) -> None:
 )
 def test_no_row_that_people_read(life: Life, path: str) -> None:
     scene = life.scene
-    everybody = [scene.by(who) for who in (scene.people.aki, scene.people.ivo, scene.people.mallory)]
+    everybody = [scene.authorize(who) for who in (scene.people.aki, scene.people.ivo, scene.people.mallory)]
     readers = [{"X-API-Key": API_KEY}, *(everybody if path != "/audit?limit=1000" else [])]
     for headers in readers:
         answer = scene.target.wire.call("GET", PREFIX + path, None, headers)
         assert answer.status == 200, answer.body
-        assert life.found(path, answer.body, also_told=True) == []
+        assert life.find_secrets(path, answer.body, also_told=True) == []
 
 
 def test_the_timeline_tells_refusals_without_numbers(life: Life) -> None:
     scene = life.scene
     mine = scene.act(scene.holder, "GET", "/dashboard/timeline?limit=200", "read")
     if mine.status != 200:
-        mine = scene.target.wire.call("GET", f"{PREFIX}/dashboard/timeline?limit=200", None, scene.by(scene.holder))
+        mine = scene.target.wire.call(
+            "GET", f"{PREFIX}/dashboard/timeline?limit=200", None, scene.authorize(scene.holder)
+        )
     rows: list[dict[str, Any]] = mine.json["items"]
     assert {"proof.generated", "proof.refused", "proof.revoked", "delegation.revoked"} <= {row["kind"] for row in rows}
     assert {"PREDICATE_NOT_SATISFIED", "SCOPE_MISMATCH"} <= {row["code"] for row in rows}
-    assert life.found("the timeline", json.dumps(rows).encode(), also_told=True) == []
+    assert life.find_secrets("the timeline", json.dumps(rows).encode(), also_told=True) == []
 
 
 def test_the_audit_names_the_key_and_the_target(life: Life) -> None:

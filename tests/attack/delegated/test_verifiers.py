@@ -141,7 +141,7 @@ def asked_instead(shown: Json) -> list[list[Json]]:
 
 @pytest.mark.parametrize("suite", [1, 2])
 def test_every_member_of_the_envelope_edited(people: People, suite: int) -> None:
-    scene = Scene.of(people, suite=suite)
+    scene = Scene.create(people, suite=suite)
     envelope = envelope_of(make_proof(scene)["proof"])
     own = edits_of_suite_1 if suite == 1 else edits_of_suite_2
     edits = [envelope | change for change in (*own(envelope, scene), {"suite": "other"}, {"extra": 1})]
@@ -164,9 +164,9 @@ def test_every_member_of_the_envelope_edited(people: People, suite: int) -> None
 
 def test_parts_of_two_proofs_make_no_third(people: People) -> None:
     """Another credential of the same holder, another holder's, another question."""
-    scene = Scene.of(people)
+    scene = Scene.create(people)
     mine = envelope_of(make_proof(scene)["proof"])
-    other = Scene.of(people, people.mallory)
+    other = Scene.create(people, people.mallory)
     others = [make_proof(other)["proof"], make_proof(scene, about=("age", "lte", 65))["proof"]]
     scene.credential_id = people.issue(people.hana, age=99)
     others.append(make_proof(scene)["proof"])
@@ -195,7 +195,7 @@ def test_a_foreign_proof_is_an_absent_one(scene: Scene, method: str, act: str, b
 
     def ask(name: str) -> Answer:
         path = f"{PREFIX}/zkp/proofs/{name}{act}"
-        return scene.target.wire.call(method, path, body, scene.by(scene.people.mallory))
+        return scene.target.wire.call(method, path, body, scene.authorize(scene.people.mallory))
 
     foreign = ask(proof_id)
     assert foreign.outcome == (404, "PROOF_NOT_FOUND")
@@ -209,11 +209,11 @@ def test_revoked_proof_stays_revoked_after_repetition(scene: Scene) -> None:
     proof = scene.ask(body).json
     path = f"/zkp/proofs/{proof['proofId']}"
     stored = f"{PREFIX}{path}/verify"
-    vera = scene.by(scene.people.mallory)
+    vera = scene.authorize(scene.people.mallory)
     assert scene.target.wire.call("POST", stored, {}, vera).json["verified"] is True
     assert scene.act(scene.holder, "POST", f"{path}/revoke", "prove", {}).status == 200
     assert scene.ask(body).json["proofId"] == proof["proofId"]
-    told = scene.target.wire.call("POST", stored, {}, scene.by(scene.people.hana)).json
+    told = scene.target.wire.call("POST", stored, {}, scene.authorize(scene.people.hana)).json
     assert (told["verified"], told["errors"]) == (False, ["PROOF_REVOKED"])
     # A client that is not a party learns what the proof alone states, and that nothing further was checked.
     told = scene.target.wire.call("POST", stored, {}, vera).json

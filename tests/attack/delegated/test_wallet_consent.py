@@ -49,8 +49,8 @@ class AtHome:
     challenge: str = field(default_factory=lambda: hashlib.sha256(str(time.perf_counter_ns()).encode()).hexdigest())
 
     @classmethod
-    def of(cls, people: People) -> AtHome:
-        scene, wallet = Scene.of(people, actions=ALL), HomeWallet()
+    def create(cls, people: People) -> AtHome:
+        scene, wallet = Scene.create(people, actions=ALL), HomeWallet()
         return cls(scene, wallet, [cls.obtained(people, wallet) for _ in range(2)])
 
     @staticmethod
@@ -62,7 +62,7 @@ class AtHome:
         people.operate("POST", "/credentials/import", home.body | {"newHolderSecret": True})
         return home
 
-    def asked(self, *predicates: list[Json], **more: Any) -> Json:
+    def build_request(self, *predicates: list[Json], **more: Any) -> Json:
         parts = [
             {"credentialId": one.particulars.id, "predicates": each}
             for one, each in zip(self.held, predicates, strict=False)
@@ -120,14 +120,14 @@ class AtHome:
 
 
 @pytest.fixture(scope="module")
-def made(peoples: Callable[..., People], targets: Callable[[int], Any]) -> AtHome:
-    return AtHome.of(peoples(targets(1)))
+def wallet_home(peoples: Callable[..., People], targets: Callable[[int], Any]) -> AtHome:
+    return AtHome.create(peoples(targets(1)))
 
 
 @pytest.fixture
-def home(made: AtHome) -> AtHome:
+def home(wallet_home: AtHome) -> AtHome:
     """Another challenge for each test."""
-    return AtHome(made.scene, made.wallet, made.held)
+    return AtHome(wallet_home.scene, wallet_home.wallet, wallet_home.held)
 
 
 def code(answer: Answer) -> tuple[int, str]:
@@ -135,7 +135,7 @@ def code(answer: Answer) -> tuple[int, str]:
 
 
 def test_the_agent_asks_the_wallet_consents_the_service_proves(home: AtHome) -> None:
-    asked = home.asked([ADULT], [RICH], pseudonym=CONTEXT)
+    asked = home.build_request([ADULT], [RICH], pseudonym=CONTEXT)
     consent = home.agreed(asked)
     answer = home.ask(asked, holderConsent=consent)
     assert answer.status == 201, answer.body
@@ -167,7 +167,7 @@ def test_printed_consent_is_accepted_by_the_service(home: AtHome, tmp_path: Path
         "issuerKey": home.scene.people.ivo.created["keys"]["assertionMethod"]["publicKey"],
     }
     secret = base64url_encode(home.wallet.secret.scalar.to_bytes(32, "big"))
-    asked = home.asked([ADULT])
+    asked = home.build_request([ADULT])
     body = home.body(asked)
     files = {
         "keys": {"did": hana.did, "keys": {"authentication": make_key("Ed25519")}},
@@ -193,7 +193,7 @@ def test_printed_consent_is_accepted_by_the_service(home: AtHome, tmp_path: Path
 
 def test_no_consent_no_proof_and_no_use(home: AtHome) -> None:
     """Whatever stands in for the wallet's own, the delegation has its uses afterwards, and nothing is kept."""
-    asked, other = home.asked([ADULT]), HomeWallet()
+    asked, other = home.build_request([ADULT]), HomeWallet()
     uses, proofs = home.scene.uses, home.scene.proofs()
     right = home.agreed(asked)
     older = ADULT | {"value": 19}
@@ -230,7 +230,7 @@ def test_no_consent_no_proof_and_no_use(home: AtHome) -> None:
 
 def test_a_consent_serves_no_other_request(home: AtHome) -> None:
     """Aki has one for [age >= 18], for this shop and challenge, and sends it with whatever else Hana's tokens let Aki ask."""
-    asked = home.asked([ADULT])
+    asked = home.build_request([ADULT])
     consent = home.agreed(asked)
     spent = home.body(asked, holderConsent=consent)
     assert home.scene.ask(spent).status == 201
@@ -240,10 +240,10 @@ def test_a_consent_serves_no_other_request(home: AtHome) -> None:
     for again, more in (
         (asked, {"challenge": "another challenge of the shop"}),
         (asked, {"domain": "https://bank.example"}),
-        (home.asked([ADULT, RICH]), {}),
-        (home.asked([RICH]), {}),
-        (home.asked([ADULT], pseudonym=CONTEXT), {}),
-        (home.asked([ADULT], []), {}),
+        (home.build_request([ADULT, RICH]), {}),
+        (home.build_request([RICH]), {}),
+        (home.build_request([ADULT], pseudonym=CONTEXT), {}),
+        (home.build_request([ADULT], []), {}),
         (swapped, {}),
     ):
         assert code(home.ask(again, holderConsent=consent, **more)) == REFUSED, (again, more)
@@ -254,7 +254,7 @@ def test_secrets_of_wallet_and_custodian_are_not_glued(home: AtHome) -> None:
     """Hana's other credential is on the custodian's secret; and a wallet's consent is no word in what the custodian keeps."""
     people = home.scene.people
     kept = people.issue(people.hana, suite=2)
-    asked = home.asked([ADULT])
+    asked = home.build_request([ADULT])
     glued = {"credentials": [*asked["credentials"], {"credentialId": kept, "predicates": []}]}
     for consent in ({}, {"holderConsent": home.agreed(asked)}):
         assert code(home.ask(glued, **consent)) == REFUSED
@@ -272,7 +272,7 @@ def test_two_wallets_make_no_holder(home: AtHome) -> None:
     thief = HomeWallet()
     other = AtHome.obtained(home.scene.people, thief)
     glued = AtHome(home.scene, home.wallet, [home.held[0], other])
-    asked = glued.asked([ADULT], [])
+    asked = glued.build_request([ADULT], [])
     for wallet in (home.wallet, thief):
         assert code(glued.ask(asked, holderConsent=glued.agreed(asked, wallet=wallet))) == REFUSED
 
@@ -296,7 +296,7 @@ def test_two_wallets_make_no_holder(home: AtHome) -> None:
     ids=lambda data: data.decode(),
 )
 def test_a_consent_of_another_shape_is_none(home: AtHome, consent: bytes) -> None:
-    asked = home.asked([ADULT])
+    asked = home.build_request([ADULT])
     rest = {name: value for name, value in home.agreed(asked).items() if name != "notBefore"}
     data = consent.replace(b"REST", json.dumps(rest)[1:-1].encode())
     sent = json.dumps(home.body(asked, holderConsent="HERE")).encode().replace(b'"HERE"', data)

@@ -49,11 +49,11 @@ def case(name, predicates, monkeypatch):
     headers = []
     check = core.check_challenge
 
-    def seen(init, proof, disclosed, presentation_header):
+    def record_header(init, proof, disclosed, presentation_header):
         headers.append(presentation_header)
         check(init, proof, disclosed, presentation_header)
 
-    monkeypatch.setattr(core, "check_challenge", seen)
+    monkeypatch.setattr(core, "check_challenge", record_header)
     prover.verify(asked, made, context=context(), now=NOW)
     envelope = Envelope.decode(made.proof)
     return {

@@ -55,7 +55,7 @@ class Stranger:
     folder: Path
     count: int = 0
 
-    def given(self, answer: Any, asked: Any, keys: dict[str, bytes], status: list[bytes]) -> str:
+    def write_input(self, answer: Any, asked: Any, keys: dict[str, bytes], status: list[bytes]) -> str:
         folder = self.folder / str(self.count)
         self.count += 1
         folder.mkdir()
@@ -114,7 +114,7 @@ def test_answers_until_credential_is_revoked(stranger: Stranger, scene: service.
             "challenge": service.NONCE.decode(),
             "now": int(scene.clock.now().timestamp()),
         }
-        return stranger.given({"proof": plain(proof)}, asked | changed, keys, [status])
+        return stranger.write_input({"proof": plain(proof)}, asked | changed, keys, [status])
 
     # Two minutes before midnight, so that the day and the list of the proof are still taken when it is shown.
     scene.clock.time = datetime(2026, 3, 4, 23, 58, tzinfo=UTC)
@@ -169,7 +169,7 @@ def show_to_stranger(stranger: Stranger, asked: Scene, text: str, *, now: dateti
         "now": int(now.timestamp()),
     }
     files = [status_file(IVO.epoch(NOW))] * count
-    return stranger.given({"proof": {"proof": text}}, request, asked.keys, files)
+    return stranger.write_input({"proof": {"proof": text}}, request, asked.keys, files)
 
 
 def forged(asked: Scene, change: Callable[[Any], None], *, anew: bool, consent: bytes | None = None) -> str:

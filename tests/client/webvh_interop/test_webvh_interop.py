@@ -137,7 +137,7 @@ def test_it_follows_from_one_list_of_witnesses_to_the_next(reader: Path, running
     assert hana.act("update", service("mine")).status == 200
     versions = [json.loads(line)["versionId"] for line in hana.log().splitlines()]
 
-    def found() -> Any:
+    def resolve() -> Any:
         command = [shutil.which("node") or "node", "read.mjs"]
         said = json.dumps({"did": hana.did, "host": HOST, "url": running.wire.url, "logs": {}})
         done = subprocess.run(command, cwd=reader, input=said, capture_output=True, text=True, check=True, timeout=120)
@@ -145,8 +145,8 @@ def test_it_follows_from_one_list_of_witnesses_to_the_next(reader: Path, running
         assert told["asked"][-1].endswith("/did-witness.json") or "error" in told["found"], told
         return told["found"]
 
-    assert "error" in found()
+    assert "error" in resolve()
     for number, key in ((2, old), (3, new)):
         body = {"versionId": versions[number - 1], "proof": witness_proof(versions[number - 1], key)}
         assert running.wire.call("POST", hana.path() + "/approvals", json.dumps(body).encode()).status == 200
-        assert found()["versionId"] == versions[number - 1]
+        assert resolve()["versionId"] == versions[number - 1]

@@ -50,7 +50,7 @@ def test_outline_has_the_operations_of_the_document() -> None:
     document = dict(load_document().value)
     handlers = {each["operationId"]: _handler for _, _, each in operations(document)}
 
-    def found(loaded: dict[str, Any]) -> list[tuple[str, str, str, object]]:
+    def list_operations(loaded: dict[str, Any]) -> list[tuple[str, str, str, object]]:
         specification = connexion_parts.Specification.load(loaded)
         known = (
             specification.operation_cls.from_spec(
@@ -60,8 +60,8 @@ def test_outline_has_the_operations_of_the_document() -> None:
         )
         return [(each.operation_id, each.method, each.path, each.function) for each in known]
 
-    ours = found(outline(document))
-    assert ours == found(document)
+    ours = list_operations(outline(document))
+    assert ours == list_operations(document)
     assert {operation_id for operation_id, *_ in ours} == handlers.keys()
 
 

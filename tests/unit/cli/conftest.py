@@ -109,6 +109,6 @@ def wallet(remote: Commands, here: Path) -> Path:
 
 
 @pytest.fixture
-def held(wallet: Path) -> Callable[[], dict[str, Any]]:
+def read_wallet(wallet: Path) -> Callable[[], dict[str, Any]]:
     """What the keys file holds now."""
     return lambda: json.loads(wallet.read_text())

@@ -49,12 +49,12 @@ def test_bytes_are_durable_before_name_and_return(tmp_path: Path, monkeypatch: p
     path, events = tmp_path / "state", []
     fsync = os.fsync
 
-    def seen(descriptor: int) -> None:
+    def record_fsync(descriptor: int) -> None:
         kind = "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
         events.append((kind, path.exists()))
         fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", seen)
+    monkeypatch.setattr(os, "fsync", record_fsync)
     with durable_draft(path, b"new") as draft:
         draft.replace(path)
     assert events == [("file", False), ("folder", True)]

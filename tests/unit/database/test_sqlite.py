@@ -307,16 +307,16 @@ def test_a_read_beside_a_commit_sees_what_is_committed(database: Database, monke
 
     monkeypatch.setattr(database, "_commit", held_up)
 
-    async def found() -> list[tuple[str]]:
+    async def read_names() -> list[tuple[str]]:
         return await database.read(lambda tx: tx.execute("SELECT name FROM things").fetchall())
 
     async def scenario() -> None:
         written = asyncio.ensure_future(database.write(insert_job("a")))
         await asyncio.to_thread(arrived.wait, 60)
-        assert await found() == []
+        assert await read_names() == []
         go_on.set()
         await written
-        assert await found() == [("a",)]
+        assert await read_names() == [("a",)]
 
     asyncio.run(scenario())
 

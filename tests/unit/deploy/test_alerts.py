@@ -50,11 +50,11 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> str:
         hana = running.stranger.holder()
         assert running.wire.call("GET", hana.path(), None, {"X-API-Key": API_KEY}).status == 200
 
-        def told() -> str:
+        def read_metrics() -> str:
             return running.wire.call("GET", "/metrics", None, {"X-API-Key": API_KEY}).body.decode()
 
-        eventually(lambda: "identity_ledger_size 1.0" in told(), "the log follows the ledger")
-        return told()
+        eventually(lambda: "identity_ledger_size 1.0" in read_metrics(), "the log follows the ledger")
+        return read_metrics()
 
 
 class Lags:

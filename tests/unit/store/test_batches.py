@@ -91,10 +91,10 @@ def test_lines_that_come_together_move_head_of_audit_log_once(store: Store) -> N
 
     class Told:
         def __init__(self, transaction: Transaction) -> None:
-            self.group, self.execute, self._many = transaction.group, self._told, transaction.executemany
+            self.group, self.execute, self._many = transaction.group, self._record_statement, transaction.executemany
             self._one = transaction.execute
 
-        def _told(self, sql: str, *parameters: object) -> object:
+        def _record_statement(self, sql: str, *parameters: object) -> object:
             told.append(sql)
             return self._one(sql, *parameters)  # type: ignore[arg-type]
 

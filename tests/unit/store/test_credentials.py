@@ -186,13 +186,16 @@ def test_the_status_at_a_place(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     assert [one.status_index // ENTRIES for one in (first, second)] == [0, 1]
     asyncio.run(store.credentials.set_status(second, CredentialStatus.SUSPENDED, None, NOW))
 
-    def at(number: int, place: int) -> CredentialStatus | None:
+    def read_status(number: int, place: int) -> CredentialStatus | None:
         return asyncio.run(store.credentials.status_at(status_list.list_id(ISSUER, number), place))
 
     places = [one.status_index % ENTRIES for one in (first, second)]
-    assert (at(0, places[0]), at(1, places[1])) == (CredentialStatus.ACTIVE, CredentialStatus.SUSPENDED)
-    assert at(0, (places[0] + 1) % ENTRIES) is None
-    assert at(2, places[0]) is None
+    assert (read_status(0, places[0]), read_status(1, places[1])) == (
+        CredentialStatus.ACTIVE,
+        CredentialStatus.SUSPENDED,
+    )
+    assert read_status(0, (places[0] + 1) % ENTRIES) is None
+    assert read_status(2, places[0]) is None
     assert asyncio.run(store.credentials.status_at("absent", places[0])) is None
     found = asyncio.run(store.credentials.status_list(status_list.list_id(ISSUER, 1), SUSPENSION))
     assert found is not None

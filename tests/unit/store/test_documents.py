@@ -120,11 +120,11 @@ def test_version_at_compares_printed_seconds(store: Store) -> None:
         await store.documents.record([version("a", n + 1, n + 1, at=time) for n, time in enumerate(at)])
         second = START.replace(microsecond=0)
 
-        async def found(offset: int, newest: int = 4) -> int:
+        async def find_version(offset: int, newest: int = 4) -> int:
             return await store.documents.version_at("did:ids:a", second + timedelta(seconds=offset), newest=newest)
 
-        assert [await found(offset) for offset in (-1, 0, 1, 2, 9, 10, 99)] == [0, 2, 3, 3, 3, 4, 4]
-        assert [await found(99, newest) for newest in range(4)] == [0, 1, 2, 3]
+        assert [await find_version(offset) for offset in (-1, 0, 1, 2, 9, 10, 99)] == [0, 2, 3, 3, 3, 4, 4]
+        assert [await find_version(99, newest) for newest in range(4)] == [0, 1, 2, 3]
 
     run(scenario())
 

@@ -54,14 +54,14 @@ def test_every_row_is_there_after_it_was_opened(folder: Path) -> None:
 
 
 def test_each_version_is_equal_and_keyed_by_place(folder: Path) -> None:
-    def asked(sql: str) -> list[tuple[Any, ...]]:
+    def query(sql: str) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(folder / "identity.sqlite")) as database:
             return database.execute(sql).fetchall()
 
-    before = asked("SELECT * FROM did_versions ORDER BY sequence")
+    before = query("SELECT * FROM did_versions ORDER BY sequence")
     asyncio.run(open_store(folder).close())
-    assert asked("SELECT * FROM did_versions ORDER BY sequence") == before
-    assert asked("SELECT name FROM pragma_table_info('did_versions') WHERE pk") == [("sequence",)]
+    assert query("SELECT * FROM did_versions ORDER BY sequence") == before
+    assert query("SELECT name FROM pragma_table_info('did_versions') WHERE pk") == [("sequence",)]
 
 
 def test_document_of_every_version_is_encoded_as_it_is_stored(folder: Path) -> None:

@@ -70,7 +70,7 @@ def consume(
     return store.invocations.consume(one, asked, lambda _: satisfied, now)
 
 
-async def seen(store: Store, one: Invocation, now: datetime) -> Outcome | None:
+async def look_up_outcome(store: Store, one: Invocation, now: datetime) -> Outcome | None:
     """How the identical request ended."""
     return (await store.invocations.look_up(one, None, now)).outcome
 
@@ -182,17 +182,17 @@ async def code(asked: Awaitable[Any]) -> str:
 def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
     async def story(store: Store) -> None:
         one, stored = invocation(), proof(Anchor(AnchorStatus.PENDING, None, None, None))
-        assert await seen(store, one, NOW) is None
+        assert await look_up_outcome(store, one, NOW) is None
         lease = await consume(store, one, spending(), NOW)
         assert isinstance(lease, Lease)
         with pytest.raises(RequestInProgress):
-            await seen(store, one, NOW)
+            await look_up_outcome(store, one, NOW)
         await store.invocations.finish(lease, stored, EVENT)
-        assert await seen(store, one, NOW) == DelegatedProof("d-1", stored.proof, stored.anchor)
+        assert await look_up_outcome(store, one, NOW) == DelegatedProof("d-1", stored.proof, stored.anchor)
         assert await StoredProofs.from_store(store).get(stored.id) == stored
         confirmed = Anchor(AnchorStatus.CONFIRMED, "ab", 7, None)
         await store.invocations.amend(lease, confirmed)
-        assert await seen(store, one, NOW) == DelegatedProof("d-1", stored.proof, confirmed)
+        assert await look_up_outcome(store, one, NOW) == DelegatedProof("d-1", stored.proof, confirmed)
         assert await consume(store, one, spending(), NOW) == Earlier(DelegatedProof("d-1", stored.proof, confirmed))
         assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
 
@@ -207,7 +207,7 @@ def test_another_request_with_a_part_of_it(store: Store, change: str) -> None:
         changed: dict[str, Any] = {change: os.urandom(32)}
         other = replace(one, **changed)
         with pytest.raises(IbctReplayed):
-            await seen(store, other, NOW)
+            await look_up_outcome(store, other, NOW)
         with pytest.raises(IbctReplayed):
             await consume(store, other, spending(), NOW)
         assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
@@ -293,7 +293,7 @@ def test_a_refusal_is_counted_where_it_is_told(store: Store) -> None:
         assert await consume(store, one, asked, satisfied=False) == last
         assert await rows(store, "SELECT uses, refusals, suspended_reason FROM delegations") == [(2, 2, "refusals")]
         assert await code(consume(store, invocation(), asked)) == "DELEGATION_SUSPENDED"
-        assert await seen(store, one, NOW) == last
+        assert await look_up_outcome(store, one, NOW) == last
         assert await consume(store, one, asked) == Earlier(last)
 
     run_story(store, story)
@@ -319,10 +319,10 @@ def test_a_refusal_by_a_limit_spends_the_token_and_nothing_else(store: Store) ->
             assert isinstance(refused, RefusedInvocation)
             assert refused.code == "DISCLOSURE_LIMIT"
             await execute(store, "UPDATE delegations SET max_thresholds = 9")
-            assert await seen(store, one, NOW) == refused
+            assert await look_up_outcome(store, one, NOW) == refused
             assert await consume(store, one, asked) == Earlier(refused)
             with pytest.raises(IbctReplayed):
-                await seen(store, replace(one, request_digest=bytes(32)), NOW)
+                await look_up_outcome(store, replace(one, request_digest=bytes(32)), NOW)
             await execute(store, "UPDATE delegations SET max_thresholds = 1")
         await consume(store, invocation(), spending(question=question(b"one")))
         assert await rows(store, "SELECT uses, refusals, suspended_reason FROM delegations") == [(2, 0, None)]
@@ -547,8 +547,8 @@ def test_a_refusal_before_the_use_spends_the_token(store: Store) -> None:
     async def story(store: Store) -> None:
         one = invocation()
         assert await store.invocations.refuse(one, MISMATCH, NOW) == MISMATCH
-        assert await seen(store, one, NOW) == MISMATCH
-        found = await seen(store, one, NOW)
+        assert await look_up_outcome(store, one, NOW) == MISMATCH
+        found = await look_up_outcome(store, one, NOW)
         assert isinstance(found, RefusedInvocation)
         assert isinstance(found.error(), ScopeMismatch)
         other = RefusedInvocation.from_error(DelegationRevoked())
@@ -574,12 +574,12 @@ def test_a_refusal_beside_the_identical_request(store: Store) -> None:
         stored = proof()
         await store.invocations.finish(lease, stored, EVENT)
         assert await store.invocations.refuse(one, MISMATCH, NOW) == MISMATCH
-        assert await seen(store, one, NOW) == DelegatedProof("d-1", stored.proof, None)
+        assert await look_up_outcome(store, one, NOW) == DelegatedProof("d-1", stored.proof, None)
         dead = await consume(store, other, spending())
         assert isinstance(dead, Lease)
         assert await store.invocations.refuse(other, MISMATCH, NOW + LEASE) == MISMATCH
         assert await code(store.invocations.finish(dead, proof(), EVENT)) == "REQUEST_IN_PROGRESS"
-        assert await seen(store, other, NOW) == MISMATCH
+        assert await look_up_outcome(store, other, NOW) == MISMATCH
         assert len(await kept_proofs(store)) == 1
 
     run_story(store, story)
@@ -591,7 +591,7 @@ def test_a_code_that_no_class_has_is_a_fault_of_ours(store: Store) -> None:
     async def story(store: Store) -> None:
         one = invocation()
         await store.invocations.refuse(one, RefusedInvocation("NEW_CODE", "New.", {}), NOW)
-        found = await seen(store, one, NOW)
+        found = await look_up_outcome(store, one, NOW)
         assert isinstance(found, RefusedInvocation)
         assert found.error().code == "INTERNAL_ERROR"
 
@@ -621,7 +621,7 @@ def test_both_transactions_see_the_revocation(store: Store, sql: str, refusal: t
             await store.invocations.finish(lease, proof(), EVENT)
         assert await rows(store, "SELECT count(*) FROM proofs") == [(0,)]
         # The identical request need not wait for what will not come.
-        assert await seen(store, one, NOW) == refused
+        assert await look_up_outcome(store, one, NOW) == refused
 
     run_story(store, story)
 

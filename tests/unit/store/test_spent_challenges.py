@@ -76,16 +76,16 @@ def test_offered_challenges_are_found_by_scope_address_and_use(store: Store) -> 
             await spending.offer(ChallengeOfferRow(bytes([turn]) * 32, scope, address, bytes([turn]) * 16, at, at))
         await spending.spend(ChallengeUseRow(bytes([3]) * 32, SAYING, None, NOW))
 
-        async def found(*scopes: bytes, own: bool, used: bool = False, limit: int = 9) -> list[int]:
+        async def list_offered(*scopes: bytes, own: bool, used: bool = False, limit: int = 9) -> list[int]:
             rows = await spending.offered(scopes, "a", own=own, used=used, limit=limit)
             return [row.number[0] for row in rows]
 
-        assert await found(SAYING, own=True) == [0]
-        assert await found(SAYING, own=True, used=True) == [3]
-        assert await found(SAYING, OTHER, own=True) == [2, 0]
-        assert await found(SAYING, OTHER, own=True, limit=1) == [2]
-        assert await found(SAYING, own=False) == [4, 1]
+        assert await list_offered(SAYING, own=True) == [0]
+        assert await list_offered(SAYING, own=True, used=True) == [3]
+        assert await list_offered(SAYING, OTHER, own=True) == [2, 0]
+        assert await list_offered(SAYING, OTHER, own=True, limit=1) == [2]
+        assert await list_offered(SAYING, own=False) == [4, 1]
         assert await spending.forget_offered(NOW + timedelta(seconds=1), limit=9) == 2
-        assert await found(SAYING, own=False) == [4]
+        assert await list_offered(SAYING, own=False) == [4]
 
     run(scenario())

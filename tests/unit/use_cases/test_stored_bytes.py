@@ -314,31 +314,35 @@ def test_history_is_withheld_if_ledger_differs(tmp_path: Path) -> None:
         await rooms.deactivate(gone.did, DeactivateDidRequest(confirm=True), signed, context, if_match=None)
         shown, hidden = (ListStoredHistory(heads_of(rooms), visible) for visible in (True, False))
 
-        async def told(did: Any, order: Any, limit: int = 50, after: int | None = None, history: Any = shown) -> Any:
+        async def read_history(
+            did: Any, order: Any, limit: int = 50, after: int | None = None, history: Any = shown
+        ) -> Any:
             query = ListDidHistoryQuery(limit=limit, order=order, cursor=None, include_document=False)
             found = await history(str(did), query, after=after)
             return None if found is None else ([item.version_id for item in found.items], found.total, found.after)
 
-        assert await told(gone.did, "asc") == ([1, 2, 3, 4, 5], 5, None)
-        assert await told(gone.did, "desc", 2, 9_999_999_999) == ([5, 4], 5, 4)
-        assert await told(gone.did, "asc", history=hidden) is await told("did:ids:unknown", "asc") is None
+        assert await read_history(gone.did, "asc") == ([1, 2, 3, 4, 5], 5, None)
+        assert await read_history(gone.did, "desc", 2, 9_999_999_999) == ([5, 4], 5, 4)
+        assert (
+            await read_history(gone.did, "asc", history=hidden) is await read_history("did:ids:unknown", "asc") is None
+        )
         with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
             other.execute("DELETE FROM did_versions WHERE did = ? AND version_id = 2", (str(play.did),))
-            assert await told(play.did, "asc") is await told(play.did, "desc") is None
-            assert await told(play.did, "desc", 2) == ([4, 3], 4, 3)
-            assert await told(play.did, "asc", 1) == ([1], 4, 1)
-            assert await told(play.did, "asc", 2) is None
+            assert await read_history(play.did, "asc") is await read_history(play.did, "desc") is None
+            assert await read_history(play.did, "desc", 2) == ([4, 3], 4, 3)
+            assert await read_history(play.did, "asc", 1) == ([1], 4, 1)
+            assert await read_history(play.did, "asc", 2) is None
             # Those before the newest have our tags too, and the ledger has more.
             other.execute("DELETE FROM did_versions WHERE did = ? AND version_id = 5", (str(gone.did),))
             for order in ("asc", "desc"):
                 for limit in (2, 50):
-                    assert await told(gone.did, order, limit) is None
+                    assert await read_history(gone.did, order, limit) is None
             other.execute(
                 "UPDATE did_versions SET changes = x'5b5d' WHERE did = ? AND version_id = 3", (str(play.did),)
             )
         for order in ("asc", "desc"):
             with pytest.raises(DidQuarantined):
-                await told(play.did, order)
+                await read_history(play.did, order)
         await rooms.close()
 
     asyncio.run(story())

@@ -38,7 +38,7 @@ class Then:
     keys: tuple[tuple[str, datetime | None], ...]
     services: tuple[str, ...] = ()
 
-    def shown(self) -> tuple[set[str], set[str]]:
+    def list_ids(self) -> tuple[set[str], set[str]]:
         return {key for key, _ in self.keys}, set(self.services)
 
 
@@ -46,7 +46,7 @@ class Then:
 class Model:
     versions: list[Then] = field(default_factory=list)
 
-    def at(self, now: datetime) -> list[Then]:
+    def list_versions_at(self, now: datetime) -> list[Then]:
         """The versions that there are at ``now``, those that come of themselves among them. When several were made in one
         microsecond the last is a few ticks ahead of the clock; it is there."""
         found = list(self.versions)
@@ -61,19 +61,19 @@ class Model:
     def next_time(self, now: datetime) -> datetime:
         """When a change that is made now comes into force: behind every version that is there then."""
         since = now
-        while (later := max(now, self.at(since)[-1].since + TICK)) != since:
+        while (later := max(now, self.list_versions_at(since)[-1].since + TICK)) != since:
             since = later
         return since
 
     def change(self, now: datetime, **changed: Any) -> None:
         since = self.next_time(now)
-        self.versions = self.at(since)
+        self.versions = self.list_versions_at(since)
         self.versions.append(replace(self.versions[-1], since=since, **changed))
 
     def expected(self, time: datetime, now: datetime) -> tuple[int, Then] | None:
         """The number and the version that ``time`` selects, asked at ``now``."""
         second = min(time, max(now, self.versions[-1].since)).replace(microsecond=0)
-        numbered = list(enumerate(self.at(now), start=1))
+        numbered = list(enumerate(self.list_versions_at(now), start=1))
         return next((pair for pair in reversed(numbered) if pair[1].since.replace(microsecond=0) <= second), None)
 
 
@@ -101,7 +101,7 @@ class Play:
             self.did, update_of(operation), signed, self.rooms.context(self.did, signed), if_match=None
         )
         now = self.rooms.clock.now()
-        services = self.model.at(self.model.next_time(now))[-1].services
+        services = self.model.list_versions_at(self.model.next_time(now))[-1].services
         self.model.change(now, services=(*services, name))
 
     async def rotate(self, grace: int) -> None:
@@ -115,7 +115,7 @@ class Play:
         # The end is printed, so it is a whole second; one that is not in the future is no grace at all.
         whole = end.replace(microsecond=0)
         since = self.model.next_time(now)
-        before = self.model.at(since)[-1]
+        before = self.model.list_versions_at(since)[-1]
         others = tuple(pair for pair in before.keys if pair[0] != old)
         kept = ((old, whole),) if whole > since else ()
         self.model.change(now, keys=(*others, *kept, (self.key, None)))
@@ -129,19 +129,21 @@ class Play:
         self.key, self.secret = fresh.public, fresh.secret
         self.recovery = done.recovery_key.secret or ""
         now = self.rooms.clock.now()
-        left = () if revoke_all else self.model.at(self.model.next_time(now))[-1].keys
+        left = () if revoke_all else self.model.list_versions_at(self.model.next_time(now))[-1].keys
         self.model.change(now, keys=(*left, (fresh.public, None)))
 
     async def check(self) -> None:
         """At, before and after the second of every version, and at times far off."""
         now = self.rooms.clock.now()
         times = {now, now + timedelta(days=400), self.model.versions[0].since - timedelta(days=1)}
-        for version in self.model.at(now):
+        for version in self.model.list_versions_at(now):
             times |= {version.since + shift for shift in (-SECOND, -SECOND / 4, 0 * SECOND, SECOND / 4, SECOND)}
         for time in sorted(times):
             await self.check_at(time, now)
         found = await self.rooms.history(self.did, after=None, limit=200, descending=False)
-        assert [item.state.updated_at for item in found.items] == [version.since for version in self.model.at(now)]
+        assert [item.state.updated_at for item in found.items] == [
+            version.since for version in self.model.list_versions_at(now)
+        ]
 
     async def check_at(self, time: datetime, now: datetime) -> None:
         expected = self.model.expected(time, now)
@@ -156,7 +158,7 @@ class Play:
             {method.multibase for method in state.document.methods},
             {service.id.partition("#")[2] for service in state.document.services},
         )
-        assert (state.version_id, shown) == (number, version.shown()), (time, now)
+        assert (state.version_id, shown) == (number, version.list_ids()), (time, now)
         again = await self.rooms.resolve(self.did, version_id=number, version_time=None)
         assert again.version.state.document == state.document
 
@@ -184,11 +186,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rooms, asy
     """Yield one set of rooms and one loop for all examples; each example has its own DID, and time only increases."""
     loop = asyncio.new_event_loop()
 
-    async def opened(folder: Path) -> Rooms:
+    async def open_rooms(folder: Path) -> Rooms:
         return Rooms(folder)
 
     with folder_in_memory(tmp_path_factory.mktemp("time")) as folder:
-        rooms = loop.run_until_complete(opened(folder))
+        rooms = loop.run_until_complete(open_rooms(folder))
         yield rooms, loop
         loop.run_until_complete(rooms.close())
     loop.close()
@@ -217,6 +219,6 @@ def test_a_time_selects_the_version_in_force(stage: tuple[Rooms, asyncio.Abstrac
         await play.add_service()
         await play.check()
         log = await rooms.log(play.did)
-        assert verify(log).versions == len(play.model.at(rooms.clock.now()))
+        assert verify(log).versions == len(play.model.list_versions_at(rooms.clock.now()))
 
     loop.run_until_complete(story())

@@ -53,8 +53,9 @@ def _sqlite(folder: Path) -> Diagnosis:
         says = f"{folder} is on a network file system ({kind}), which SQLite must not be"
         return wrong(says, "use a local disk, or a PostgreSQL server: --database-url")
     if first <= sqlite3.sqlite_version_info <= last:
-        says = f"SQLite {version} can lose commits when two programs write at once (WAL reset, mended in 3.51.3)"
-        return warn(says, "let nothing but this service open the files: its processes take turns; or update SQLite")
+        return ok(
+            f"SQLite {version} in {folder}; write with no other program: before 3.51.3 SQLite can lose commits then"
+        )
     return ok(f"SQLite {version} in {folder}")
 
 

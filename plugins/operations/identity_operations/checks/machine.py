@@ -59,7 +59,7 @@ def listener(settings: Settings) -> Iterator[Diagnosis]:
     try:
         answer = _health(settings)
     except (ConnectionRefusedError, FileNotFoundError):
-        yield ok(f"no process listens at {place}: the service is not running")
+        yield ok(f"no process listens at {place}, the address in the settings; `serve --port` may have named another")
         return
     except OSError as error:
         answer = str(error).encode()

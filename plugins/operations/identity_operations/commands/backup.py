@@ -200,13 +200,13 @@ def restore(
 def _restored(body: dict[str, Any]) -> str:
     lines = [
         f"restored: {body['entries']} ledger entries of {body['log']} in {body['dataDirectory']}, as of {body['createdAt']}",
-        f"lost, as far as anything tells: {body['entriesLost']} ledger entries, {body['auditLinesLost']} lines of the audit log, and "
-        "whatever else was written since",
+        f"lost: {body['entriesLost']} ledger entries and {body['auditLinesLost']} lines of the audit log are known to be newer than "
+        "the backup; other records that were written after it are lost too",
         "tables: " + ("as in the backup" if body["asIs"] else "of this version; an earlier version needs --as-is"),
     ]
     for name, size in body["witnesses"].items():
         lines.append(f"witness {name}: " + ("nothing of this log" if size is None else f"has cosigned {size} entries"))
-    lines += [f"witness {name} does not say: {why}" for name, why in body["silentWitnesses"].items()]
+    lines += [f"witness {name} did not answer: {why}" for name, why in body["silentWitnesses"].items()]
     if not body["serves"]:
         lines.append(
             f"the service does not start: a checkpoint of {body['entries'] + body['entriesLost']} entries is known. "

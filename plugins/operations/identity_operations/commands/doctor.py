@@ -195,12 +195,11 @@ def _master_key(settings: Settings) -> Iterator[Diagnosis]:
     if settings.custodian.backend != "sealed" or values.get("plugins.sealed.passphrase") is not None:
         yield ok(f"custodian {settings.custodian.backend}")
         return
-    says = "a file beside the keys that it seals, without a passphrase"
-    if settings.data_dir.exists():
-        remedy = "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE, and keep a copy of custodian.key until then"
-        yield warn(says, remedy)
+    says = "custodian.key in the data directory opens every stored key; keep a copy of it elsewhere"
+    if settings.server.public_url is None and settings.server.host in LOOPBACK:
+        yield ok(says)
     else:
-        yield warn(f"the first start makes {says}", "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE before it")
+        yield warn(says, "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE, start the service, then remove custodian.key")
 
 
 def _api_keys(settings: Settings) -> Iterator[Diagnosis]:

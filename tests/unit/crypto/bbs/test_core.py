@@ -179,10 +179,10 @@ def test_masks_and_hidden_messages_are_as_many(suite, key, signature):
 def test_the_pairing_is_not_spent_on_a_wrong_challenge(suite, key, signature, monkeypatch):
     _, proof = prove(suite, key, signature, dice(1, 2, 3, 4))
 
-    def spent(self, pairs, /):
+    def fail_if_called(self, pairs, /):
         pytest.fail("the pairing was computed")
 
-    monkeypatch.setattr(type(suite.curve), "pairing_product_is_one", spent)
+    monkeypatch.setattr(type(suite.curve), "pairing_product_is_one", fail_if_called)
     with pytest.raises(BbsProofInvalid):
         disclosure.proof_verify(suite, PUBLIC, encoding.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1])
 

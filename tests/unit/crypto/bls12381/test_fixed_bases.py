@@ -125,11 +125,11 @@ def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     plain = blst_tables.sum_at
 
-    def seen(addresses: array[int]) -> Any:
+    def count_addresses(addresses: array[int]) -> Any:
         counts.append(len(addresses))
         return plain(addresses)
 
-    monkeypatch.setattr(blst_tables, "sum_at", seen)
+    monkeypatch.setattr(blst_tables, "sum_at", count_addresses)
     return counts
 
 

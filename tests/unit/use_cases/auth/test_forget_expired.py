@@ -37,7 +37,7 @@ def test_expired_rows_go_by_themselves(tmp_path: Path) -> None:
         today = int(START.timestamp()) // 86_400
         await store.usage.charge([Charge("", "did:a", day, 1, None, None) for day in (KEPT, today)])
 
-        async def left() -> list[int]:
+        async def count_rows() -> list[int]:
             counts = []
             for table in ("spent_challenges", "idempotency_keys", "usage"):
                 sql = f"SELECT count(*) FROM {table}"
@@ -46,17 +46,17 @@ def test_expired_rows_go_by_themselves(tmp_path: Path) -> None:
 
         clock.time = end + timedelta(minutes=59)
         assert await sweep.step() > 1
-        assert await left() == [1200, 1, 2], "a clock may be set back by an hour"
+        assert await count_rows() == [1200, 1, 2], "a clock may be set back by an hour"
         clock.time = end + CLOCK_SET_BACK
         waits = [await sweep.step()]
-        assert 1100 < (await left())[0] < 1200, "no step deletes without end"
+        assert 1100 < (await count_rows())[0] < 1200, "no step deletes without end"
         while waits[-1] < 1:
             waits.append(await sweep.step())
-        assert await left() == [0, 1, 2]
+        assert await count_rows() == [0, 1, 2]
         assert 2 < len(waits) < 10, "it comes back soon while there is more"
         clock.time = START + timedelta(hours=25)
         await sweep.step()
-        assert await left() == [0, 0, 1]
+        assert await count_rows() == [0, 0, 1]
         await store.close()
 
     asyncio.run(scenario())
@@ -70,16 +70,16 @@ def test_a_clock_that_jumped_ahead_erases_nothing(tmp_path: Path) -> None:
         await store.idempotency.begin("key", "print", START)
         count = "SELECT count(*) FROM idempotency_keys"
 
-        async def left() -> int:
+        async def count_rows() -> int:
             found = await store.database.read(lambda transaction: transaction.execute(count).fetchone())
             return int(found[0])
 
         clock.time = START + timedelta(days=3)
         await sweep_of(store, clock).step()
-        assert await left() == 1
+        assert await count_rows() == 1
         clock.seconds = timedelta(days=3).total_seconds()
         await sweep_of(store, clock).step()
-        assert await left() == 0
+        assert await count_rows() == 0
         await store.close()
 
     asyncio.run(scenario())

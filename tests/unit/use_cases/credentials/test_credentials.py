@@ -224,19 +224,19 @@ def test_a_schema_is_registered_once(office: Office) -> None:
 def test_parties_see_values_and_strangers_nothing(office: Office) -> None:
     credential = run(office.issued()).credential
 
-    def seen(caller: Caller) -> bool:
+    def shows_witness(caller: Caller) -> bool:
         return run(office.get(credential.id, context(caller))).witness is not None
 
     targets = frozenset({str(office.hana)})
     operator = key_caller(targets=targets).api_key
     admin = key_caller().api_key
-    assert seen(office.as_(office.hana))
-    assert seen(office.as_(office.ivo))
-    assert seen(Caller(did=office.hana))
-    assert seen(key_caller(targets=targets, scopes=frozenset({READ})))
-    assert seen(Caller(subject=office.hana, operator=operator))
-    assert not seen(key_caller())
-    assert not seen(Caller(subject=office.hana, operator=admin))
+    assert shows_witness(office.as_(office.hana))
+    assert shows_witness(office.as_(office.ivo))
+    assert shows_witness(Caller(did=office.hana))
+    assert shows_witness(key_caller(targets=targets, scopes=frozenset({READ})))
+    assert shows_witness(Caller(subject=office.hana, operator=operator))
+    assert not shows_witness(key_caller())
+    assert not shows_witness(Caller(subject=office.hana, operator=admin))
     stranger = replace(office.hana, text=f"{office.hana.text[:-3]}abc")
     for caller in (
         office.as_(stranger),
@@ -245,12 +245,12 @@ def test_parties_see_values_and_strangers_nothing(office: Office) -> None:
         Caller(subject=stranger, operator=operator),
     ):
         with pytest.raises(CredentialNotFound) as foreign:
-            seen(caller)
+            shows_witness(caller)
         with pytest.raises(CredentialNotFound) as absent:
             run(office.get("urn:uuid:absent", context(caller)))
         assert (str(foreign.value), foreign.value.details) == (str(absent.value), absent.value.details)
     with pytest.raises(Forbidden):
-        seen(key_caller(scopes=frozenset({ISSUE})))
+        shows_witness(key_caller(scopes=frozenset({ISSUE})))
 
 
 def test_a_foreign_credential_is_an_absent_one_for_provers(office: Office) -> None:
