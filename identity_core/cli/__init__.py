@@ -45,12 +45,6 @@ class MainGroup(OpenGroup):
 
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, without importing any."""
-        own = [(name, f"Start | {command.get_short_help_str()}") for name, command in self.commands.items()]
-        served = "Start | Serve the API, on files or on a database server."
-        self.write_commands([("serve", served), *own], formatter)
-
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run the command line. An error is reported in three lines (``output``)."""
         run: Callable[..., Any] = super().main

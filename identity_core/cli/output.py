@@ -69,13 +69,8 @@ def examples_of(words: tuple[str, ...]) -> list[str]:
     from importlib.metadata import entry_points
 
     begins = ("identity", *words)
-    found = _examples(Path(__file__).with_name("help.txt").read_text("utf-8"), begins)
-    texts = [] if found else help_texts({one.value for one in entry_points(group=HELP)})
-    return found + [call for text in texts for call in _examples(text, begins)]
-
-
-def _examples(text: str, begins: tuple[str, ...]) -> list[str]:
-    calls = re.findall(r"^identity .*(?:\n +.*)*", text, re.MULTILINE)
+    texts = help_texts({one.value for one in entry_points(group=HELP)})
+    calls = (call for text in texts for call in re.findall(r"^identity .*(?:\n +.*)*", text, re.MULTILINE))
     return [call for call in calls if tuple(call.split()[: len(begins)]) == begins]
 
 

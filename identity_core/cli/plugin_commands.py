@@ -55,24 +55,17 @@ class OpenGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, without importing a plugin."""
-        names = super().list_commands(ctx)
-        width = formatter.width - 6 - max(map(len, names), default=0)
-        self.write_commands([(name, self.commands[name].get_short_help_str(width)) for name in names], formatter)
-
-    def write_commands(self, own: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
-        """Write the rows of the group's own commands, then those of plugins."""
-        # Read only once, because each reading opens a file of each distribution.
         installed = _installed()
         added, texts = self._added(installed), help_texts({one.value for one in installed.select(group=HELP)})
         summaries = {name: line for text in texts for name, line in re.findall(r"^([\w.-]+): (.+)$", text, re.M)}
-        brought = [
-            (name, summaries.get(f"{self._prefix}{name}") or _origin(added[name]))
-            for name in sorted(added.keys() - dict(own).keys())
-        ]
+        names = self.list_commands(ctx)
+        width = formatter.width - 6 - max(map(len, names), default=0)
         sections: dict[str, list[tuple[str, str]]] = {one: [] for one in SECTIONS}
-        for name, line in (*own, *brought):
-            section, _, text = line.rpartition(" | ")
-            sections.setdefault(section or "Commands", []).append((name, text))
+        for name in names:
+            own = self.commands.get(name)
+            of_itself = own.get_short_help_str(width) if own else _origin(added.get(name, []))
+            section, _, line = summaries.get(f"{self._prefix}{name}", of_itself).rpartition(" | ")
+            sections.setdefault(section or "Commands", []).append((name, line))
         for section, rows in sections.items():
             if rows:
                 with formatter.section(section):

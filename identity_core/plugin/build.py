@@ -91,7 +91,8 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
     except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} could not be built: {described(error)}") from error
     optional = chain.from_iterable(_prover_calls().values() if socket is PROVER else ())
-    protocols = (one for one in (*socket.protocols, *optional) if _has_all(thing, one))
+    offered = (*socket.protocols, *optional)
+    protocols = (one for one in offered if all(hasattr(thing, member.name) for member in members(one)))
     protocol = _protocol(tuple(protocols) or (socket.port,))
     try:
         fault = misfit(thing, protocol)
@@ -107,7 +108,12 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
 
 def _prover_calls() -> dict[str, tuple[type[Any], ...]]:
     """Return the optional Protocols of a prover besides ``Prover``, by the extension whose calls they take."""
-    return {one.name: one.load().PROTOCOLS for one in entry_points(group=PROVER_CALLS)}
+    calls = {}
+    for one in entry_points(group=PROVER_CALLS):
+        # ``load`` reports an extension that lacks a module; its calls are never made.
+        with contextlib.suppress(ModuleNotFoundError):
+            calls[one.name] = one.load().PROTOCOLS
+    return calls
 
 
 def calls_taken(prover: object) -> list[str]:
@@ -123,10 +129,6 @@ def _protocol(forms: tuple[type[Any], ...]) -> type[Any]:
         return bases[0]
     name = "".join(one.__name__ for one in bases)
     return types.new_class(name, (*bases, Protocol))
-
-
-def _has_all(thing: object, protocol: type[Any]) -> bool:
-    return all(hasattr(thing, member.name) for member in members(protocol))
 
 
 @contextlib.contextmanager
@@ -174,12 +176,10 @@ class BearerChain(Struct, frozen=True):
         broken: PluginUnavailable | None = None
         for verify, _ in self.guarded:
             try:
-                caller = verify(token, now)
+                if (caller := verify(token, now)) is not None:
+                    return caller
             except PluginUnavailable as error:
                 broken = error
-                continue
-            if caller is not None:
-                return caller
         if broken is not None:
             raise broken
         return None

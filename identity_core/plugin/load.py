@@ -249,10 +249,9 @@ def _take_offer(collection: Collection, hook: str, implementation: pluggy.HookIm
 def _fault_of(provided: object) -> str | None:
     if not isinstance(provided, Provider):
         return f"returned a {type(provided).__name__}, not a Provider"
-    reserved = {one.name for one in dataclasses.fields(Plugins)}
     if not isinstance(provided.name, str) or re.fullmatch(PLUGIN_NAME, provided.name, re.ASCII) is None:
         return f"returned a Provider whose name is not of the form {PLUGIN_NAME}"
-    if provided.name in reserved:
+    if provided.name in {one.name for one in dataclasses.fields(Plugins)}:
         return f"returned a Provider with the reserved name {provided.name}"
     if not (isinstance(provided.settings, type) and dataclasses.is_dataclass(provided.settings)):
         return "returned a Provider whose settings are no dataclass"

@@ -12,7 +12,8 @@ from identity_core.plugin import BuildContext, Provider, hookimpl
 from identity_core.ports.prover import Prover
 from identity_prover_bbs.single import SingleProver
 
-if TYPE_CHECKING or find_spec("identity_bound_credentials") is not None:
+# Suite 2 is in bound_credentials, which imports verification.
+if TYPE_CHECKING or (find_spec("identity_bound_credentials") and find_spec("identity_verification")):
     from identity_prover_bbs.presenting import BbsProver as BbsProver
 else:
     BbsProver = SingleProver
