@@ -1,11 +1,11 @@
-"""A verifier's own program: is this proof good, for me, for what I asked? No service is asked, and none is needed.
+"""Verify a proof without a service: genuine, made for this verifier, and an answer to its question.
 
-    python offline_verifier.py answer.json issuer.jsonl age gte 18 --audience https://shop.example --challenge 'what I gave'
+    python offline_verifier.py answer.json issuer.jsonl age gte 18 --audience https://shop.example --challenge 'what I sent'
 
-``answer.json`` is what `POST /zkp/delegated-proofs` answered, or the ``ZKProof`` in it; ``issuer.jsonl`` the log of the issuer's DID, from
-anywhere. Ends with 0 when the proof holds, else with 1 and the reason. What is left open is printed as unchecked; ``--max-age`` refuses
-a proof that says itself that it is old, and ``--require`` one that does not say itself that its holder agreed, that its credential is valid
-and that it is not revoked: proofs of suite 1 never do.
+``answer.json`` is the answer of `POST /zkp/delegated-proofs`, or the ``ZKProof`` in it. ``issuer.jsonl`` is the log of the issuer's DID,
+from any source. The exit code is 0 for a valid proof, else 1 with the reason. Properties that were not checked are printed as unchecked.
+``--max-age`` refuses a proof whose own timestamp is older. ``--require`` refuses a proof that does not state that its holder agreed, that
+its credential is valid, or that it is not revoked; proofs of suite 1 never state it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def main() -> int:
     except (LogInvalid, ValueError) as error:
         return report(f"not valid: {error}", 1)
     issuer = verified.presented.verification_method.partition("#")[0]
-    report(f"valid: {said.attribute} {said.type} {said.value}, says {issuer}", 0)
+    report(f"valid: {said.attribute} {said.type} {said.value}, issuer {issuer}", 0)
     return report(f"unchecked: {', '.join(verified.unchecked)}", 0)
 
 

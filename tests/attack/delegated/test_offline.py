@@ -87,7 +87,7 @@ def run_here(
 def test_from_the_json_alone(papers: Papers, scene: Scene) -> None:
     done = papers.check()
     valid, unchecked = done.stdout.splitlines()
-    assert (done.returncode, valid) == (0, f"valid: age gte 18, says {scene.people.ivo.did}"), done.stderr
+    assert (done.returncode, valid) == (0, f"valid: age gte 18, issuer {scene.people.ivo.did}"), done.stderr
     assert unchecked.startswith("unchecked: ")
     never = {"holder", "credentialValidity", "credentialStatus", "revocation"}
     assert never <= set(unchecked.removeprefix("unchecked: ").split(", "))

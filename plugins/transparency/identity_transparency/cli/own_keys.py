@@ -42,32 +42,38 @@ def rotate_own_key(settings: Settings, key_id: str, *, compromised: bool, **of_l
 
 
 def _resealed(done: dict[str, Any]) -> str:
-    master = "a new master key" if done["has_new_master_key"] else "the master key of before"
-    lines = [f"{done['keys']} keys are sealed under data key {done['generation']}, and that under {master}"]
+    master = "a new master key" if done["has_new_master_key"] else "the same master key"
+    lines = [f"{done['keys']} keys are sealed under data key {done['generation']}, which is sealed under {master}"]
     if done["left_to_do"]:
-        lines.append(f"the database may still have what was sealed before: {done['left_to_do']}")
+        lines.append(f"the database may still contain values under the old key: {done['left_to_do']}")
     if done["has_new_master_key"]:
-        lines.append("a process that did not run in that moment needs the new one too; without it, it does not start")
         lines.append(
-            "anyone who had it may have the secrets of holders: credentials that are issued from now on are bound to others"
+            "a process that did not run during the rotation needs the new master key too; without it, it does not start"
         )
         lines.append(
-            "`identity doctor` says which issuers have to issue anew, and to revoke, what is bound to those of before"
+            "the old master key may have revealed secrets of holders: new credentials are bound to new secrets"
         )
-        lines.append("backups of before open with the old master key: make a new one, and destroy them and it")
+        lines.append("`identity doctor` lists the issuers that must replace and revoke credentials on old secrets")
+        lines.append(
+            "earlier backups open with the old master key: make a new backup, then destroy them and the old key"
+        )
     return "\n".join(lines)
 
 
 def _token_text(done: dict[str, Any]) -> str:
-    old = "what the old key signed counts no more" if done["compromised"] else "tokens of the old key live to their end"
+    old = (
+        "signatures of the old key are refused"
+        if done["compromised"]
+        else "tokens of the old key are valid until they expire"
+    )
     return f"access tokens are signed by key {done['number']}, {done['multikey']}\n{old}\nservice log: {done['service_did']}"
 
 
 def _checkpoint_text(done: dict[str, Any]) -> str:
     old = (
-        f"the old key counts for checkpoints of before alone, {done['tree_size']} entries: tell witnesses and auditors at once"
+        f"the old key is accepted only for checkpoints up to {done['tree_size']} entries: inform witnesses and auditors now"
         if done["compromised"]
-        else "the old key signs beside it for thirty days: until then give witnesses and auditors the new one"
+        else "the old key also signs for thirty days: give witnesses and auditors the new key before that"
     )
     return (
         f"checkpoints are signed by key {done['number']}, {done['multikey']}\n{old}\n`identity ledger key` shows it; "
@@ -136,7 +142,7 @@ def _text(done: dict[str, Any]) -> str:
     if done["handed_on"]:
         lines.append(f"{done['handed_on']} DIDs were handed on to it")
     if done["retired"]:
-        lines.append(f"retired from {done['tree_size']} entries on: {', '.join(done['retired'])}")
+        lines.append(f"retired at a log size of {done['tree_size']} entries: {', '.join(done['retired'])}")
     if done["late"]:
         lines.append(f"signed by it after that, and refused: {', '.join(done['late'])}")
     if done["waiting"]:
