@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,15 @@ def reference() -> str:
     )
     blocks.append("\n".join(_record(Provider)))
     blocks.append("\n".join(_record(BuildContext)))
-    return "\n\n".join(blocks) + "\n"
+    return "\n".join(_wrapped(line) for line in "\n\n".join(blocks).splitlines()) + "\n"
+
+
+def _wrapped(line: str) -> str:
+    """Return a line of prose in lines of at most 120 characters; other lines as they are."""
+    if len(line) <= 120 or line.startswith(("#", "|")):
+        return line
+    indent = "  " if line.startswith("- ") else ""
+    return "\n".join(textwrap.wrap(line, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
 
 
 def _socket(socket: Socket[Any]) -> str:

@@ -144,8 +144,8 @@ class A2a:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """The retention of records about people; without a value they are kept for good. `deploy/README.md` lists the
-    deleted parts of each."""
+    """The retention of records about people; without a value they are kept for good. `docs/how-to/retention.md` lists
+    the deleted parts of each."""
 
     timeline_days: float | None = setting(
         None, "Events of the timeline, from when they happened.", least=0.01, most=36_500

@@ -14,7 +14,24 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 CODE = ("identity_core", "plugins", "packages", "openapi", "docs", "deploy", "tests", "tools", "features")
 SHIPPED = ("identity_core", "plugins", "packages")
-PROSE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs")
+# The pages of the site, and every page that the README names.
+PROSE = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "docs",
+    "deploy",
+    "examples",
+    "identity_core/README.md",
+    "openapi/CHANGES.md",
+    "openapi/README.md",
+    "openapi/go/README.md",
+    "openapi/typescript/README.md",
+    "packages/identity_client/README.md",
+    "plugins/README.md",
+    "tools/README.md",
+)
 
 FIRST_WORDS = frozenset(re.findall(r"\w+", "what who where of those that whoever whose whom if it they"))
 BARE_NAMES = frozenset(
@@ -177,7 +194,7 @@ def without_stored_names(line: str) -> str:
 def paragraphs(text: str) -> Iterator[str]:
     """Yield the paragraphs and list items of a Markdown page, without code, tables and headings."""
     text = re.sub(r"^(```|:::|~~~).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
-    kept = [line if not re.match(r"\s*\||#| {4}\S|\(\w+\)=", line) else "" for line in text.splitlines()]
+    kept = [line if not re.match(r"\s*\||#| {4,}\S|\(\w+\)=", line) else "" for line in text.splitlines()]
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", "\n".join(kept)):
         if block.strip():
             yield " ".join(block.split())
@@ -204,6 +221,6 @@ def long_lines() -> list[str]:
         found += [
             f"{path.relative_to(ROOT)}: {line[:60]}"
             for line in text.splitlines()
-            if len(line) > 120 and not re.match(r"\s*\|| {4}\S", line)
+            if len(line) > 120 and not re.match(r"\s*\|| {4,}\S", line)
         ]
     return found

@@ -56,7 +56,7 @@ def recorded(folder: Path) -> tuple[int, int]:
 
 
 def test_full_disk_answers_503_and_heals_without_restart(full: Path) -> None:
-    """deploy/README.md: on a full disk writes are 503 and nothing is lost. RFC 9110 §15.6.4, §10.2.3: with a time to wait."""
+    """docs/how-to/alerts.md: on a full disk writes are 503 and nothing is lost. RFC 9110 §15.6.4, §10.2.3: with a time to wait."""
     folder = full.parent / "data"
     with service(folder) as running:
         assert create(running, "before").status == 201

@@ -121,9 +121,12 @@ def test_every_alert_has_a_case_and_a_paragraph() -> None:
     names = [rule["alert"] for rule in RULES]
     told = {each["alertname"] for case in CASES for each in case["alert_rule_test"] if each["exp_alerts"]}
     assert told == set(names)
-    headings = re.findall(r"^### (\w+)\n\n\S", (DEPLOY / "README.md").read_text(), re.MULTILINE)
+    page = DEPLOY.parent / "docs/how-to/alerts.md"
+    headings = re.findall(r"^## (\w+)\n\n\S", page.read_text(), re.MULTILINE)
     assert headings == names
-    assert [rule["annotations"]["runbook"] for rule in RULES] == [f"deploy/README.md#{name.lower()}" for name in names]
+    assert [rule["annotations"]["runbook"] for rule in RULES] == [
+        f"docs/how-to/alerts.md#{name.lower()}" for name in names
+    ]
 
 
 def test_prometheus_likes_the_metrics(scraped: str) -> None:

@@ -68,7 +68,11 @@ def test_each_file_that_it_names_is_there() -> None:
 def test_the_image_is_of_this_version() -> None:
     named = [
         version
-        for path in (GUIDE, ROOT / "deploy/README.md", *ROOT.glob("deploy/kubernetes/overlays/*/kustomization.yaml"))
+        for path in (
+            GUIDE,
+            ROOT / "docs/how-to/deploy.md",
+            *ROOT.glob("deploy/kubernetes/overlays/*/kustomization.yaml"),
+        )
         for version in re.findall(r"(?:identity-service:|image:|newTag: )([\d.]+\d)", path.read_text())
     ]
     assert len(named) > 5
