@@ -49,6 +49,7 @@ PACKAGES = {
         "plugins/wallets/identity_wallets/jwe.py",
     ),
     "rfc8785": ("packages/identity_codec/",),
+    "base58": ("packages/identity_codec/", "plugins/kit/identity_kit/tests/specification/"),
     "pkcs11": ("plugins/custodian_pkcs11/",),
     "web3": ("plugins/",),
     "click": (

@@ -1,11 +1,8 @@
 """Multibase base58btc (``z…``) and base64url without padding, each in its one canonical form.
 
 Decoding is strict: what would be written differently from how it was read is refused, so that no two texts mean one
-value. Every way in has a cap, because base58 costs time quadratic in the length. All errors are ``ValueError``.
-Left out on purpose: every other base of the multibase table.
-
-Base58 is GMP's base 58 with another alphabet. The ``base58`` package goes digit by digit, which was a fifth of the time of a
-creation (it encodes and decodes a dozen values of 34 to 98 bytes); the tests hold the two against each other.
+value. Every decoder has a maximum length, because base58 costs time quadratic in the length. All errors are
+``ValueError``. Left out on purpose: every other base of the multibase table.
 """
 
 from __future__ import annotations
@@ -14,45 +11,27 @@ import binascii
 import re
 from typing import Final
 
-import gmpy2
+import base58
 
 MAX_BASE58: Final = 256
 """Characters; a BLS12-381 G2 public key has 135, an Ed25519 signature 88."""
 
-_ALPHABET: Final = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-_DIGITS: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv"  # GMP's
-_TO_BASE58: Final = bytes.maketrans(_DIGITS, _ALPHABET)
-_TO_DIGITS: Final = bytes.maketrans(_ALPHABET, _DIGITS)
 _BASE58: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]+", re.ASCII)
 _TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 _FROM_URL: Final = bytes.maketrans(b"-_", b"+/")
 
 
 def base58_encode(data: bytes) -> str:
-    """Base58btc without a prefix. A leading zero byte is a leading ``1``."""
-    significant = data.lstrip(b"\0")
-    ones = "1" * (len(data) - len(significant))
-    if not significant:
-        return ones
-    digits: str = gmpy2.mpz.from_bytes(significant, "big").digits(58)
-    return ones + digits.encode("ascii").translate(_TO_BASE58).decode("ascii")
+    """Return base58btc without a prefix. A leading zero byte is a leading ``1``."""
+    return base58.b58encode(data).decode("ascii")
 
 
 def base58_decode(text: str, *, max_length: int = MAX_BASE58) -> bytes:
-    """Return the bytes of bare base58btc text, which is not empty. Base58 is a bijection on its alphabet, so alphabet and cap are
-    all there is to check."""
-    if not 0 < len(text) <= max_length:
-        raise ValueError("the base58 text is empty or too long")
-    significant = text.lstrip("1")
-    zeros = bytes(len(text) - len(significant))
-    if not significant:
-        return zeros
-    # GMP would skip blanks and read signs.
-    if _BASE58.fullmatch(significant) is None:
-        raise ValueError("not base58btc")
-    number = gmpy2.mpz(significant.encode("ascii").translate(_TO_DIGITS), 58)
-    data: bytes = number.to_bytes((number.bit_length() + 7) // 8, "big")
-    return zeros + data
+    """Return the bytes of bare base58btc text, which is not empty."""
+    # The library skips blanks at the end.
+    if not 0 < len(text) <= max_length or _BASE58.fullmatch(text) is None:
+        raise ValueError("the base58 text is empty, too long or not base58btc")
+    return base58.b58decode(text)
 
 
 def base58btc_encode(data: bytes) -> str:
