@@ -142,7 +142,7 @@ class ChangePromises(ExaminedDidMethod):
             changing.method.apply(changing.state, changing.entry(Deactivate(forged), at))
 
     def test_a_grace_period_ends_by_itself_and_on_the_record(self, changing: Life) -> None:
-        """The written end of a grace period is the one that every reader computes."""
+        """The version that ends a grace period equals the version that readers compute before it is written."""
         at = changing.later()
         old = changing.state.document.related("authentication")[0]
         end = (at + timedelta(days=7)).replace(microsecond=0)
