@@ -114,7 +114,7 @@ class ChangePromises(ExaminedDidMethod):
             )
 
     def test_evidence_of_another_key_or_did_or_time_is_refused(self, changing: Life) -> None:
-        """A challenge authorises what it says, for whom it says, as long as it says."""
+        """A challenge authorises only its purpose, for its DID, until its expiry."""
         at = changing.later()
         stranger = changing.controller.key().public
         mine = history.authentication_keys(changing.state, at)[0]

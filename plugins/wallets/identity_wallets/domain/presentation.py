@@ -191,8 +191,8 @@ class PresentationQuery(Hidden, Struct, frozen=True):
         return has_all and shown == {name for found in whole for one in found for name in one}
 
     def check(self) -> None:
-        """Raise unless a wallet can answer: what ``check_claims`` says of each credential, each has an id of its own, and where
-        there are sets they name every credential, no other, and one of them is required."""
+        """Raise unless a wallet can answer: each credential passes ``check_claims`` and has a unique id. If there are sets, they name
+        every credential and no other, and one of them is required."""
         named = {one.id for one in self.wanted}
         if len(named) != len(self.wanted):
             raise ValueError("two credentials of the request have one id")
