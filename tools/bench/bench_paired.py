@@ -4,8 +4,9 @@
 
 ``DIR`` is a checkout of the earlier state with its own ``.venv``. Each server has a database of its own with ``--dids`` DIDs. Ratios
 are medians over the rounds, below 1 where this state needs less CPU; ``least`` compares the best round of each, which a busy
-machine disturbs less. CPU is counted in nanoseconds (``schedstat``), so that a round
-of two seconds is enough. ``resolve`` is also driven beside plain Starlette, which returns the same body.
+machine disturbs less. CPU is counted in nanoseconds (``schedstat``), so that a round of two seconds is enough. ``resolve`` is also
+driven beside plain Starlette, which returns the same body. The target ``start``, which stands alone, compares starts: with all
+extensions, and of the kernel without them.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ import secrets
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from tools.bench import bench_http
 from tools.bench.bench_http import MANY
 from tools.bench.bench_identifiers import cpu_seconds
+from tools.bench.figures import note
 from tools.bench.rounds import Round, Target, drive, middle, need_wrk, parser
 from tools.bench.servers import ROOT, UNLIMITED, Server, running
 
@@ -50,14 +53,40 @@ class Side:
 @contextlib.contextmanager
 def served(checkout: Path, count: int) -> Iterator[Side]:
     """Start the service of ``checkout`` with ``count`` DIDs."""
-    python = sys.executable if checkout == ROOT else str(checkout / ".venv" / "bin" / "python")
     key = secrets.token_urlsafe(32)
+    with started(checkout, {"API_KEY": key, **UNLIMITED}) as server:
+        yield Side(server, {one.name: one for one in bench_http.targets(server, key, count)})
+
+
+@contextlib.contextmanager
+def started(checkout: Path, settings: Mapping[str, str]) -> Iterator[Server]:
+    """Start the service of ``checkout`` on an empty directory, with one process, on the server's core."""
+    python = sys.executable if checkout == ROOT else str(checkout / ".venv" / "bin" / "python")
+    # The working directory decides which of two checkouts ``-m`` imports.
+    command = ["env", "-C", str(checkout), python, "-m", "identity_core", "serve", "--port", "{port}"]
     with tempfile.TemporaryDirectory(prefix="bench-") as place:
-        # The working directory decides which of two checkouts ``-m`` imports.
-        command = ["env", "-C", str(checkout), python, "-m", "identity_core", "serve", "--port", "{port}"]
         command += ["--data-dir", place, "--workers", "1"]
-        with running(command, {"API_KEY": key, **UNLIMITED}, "/ready", status=200, pin=True) as server:
-            yield Side(server, {one.name: one for one in bench_http.targets(server, key, count)})
+        with running(command, settings, "/ready", status=200, pin=True) as server:
+            yield server
+
+
+def start(checkout: Path, off: str = "") -> float:
+    """Return the seconds of CPU of a start until ``/ready``, of all processes that then live. ``off``: disabled plugins."""
+    with started(checkout, {"IDENTITY_PLUGINS_DISABLED": off} if off else {}) as server:
+        return cpu_seconds(server)
+
+
+def compare_starts(before: Path, rounds: int) -> Iterator[str]:
+    """Yield a line for a start with all extensions, and one for a start of the kernel without any."""
+    found = entry_points(group="identity.plugins")
+    extensions = ",".join(one.name for one in found if one.value.endswith(".extension"))
+    for name, off, asked in (("start, all", "", 1.02), ("start, kernel", extensions, 0.8)):
+        pairs = [(start(ROOT, off), start(before)) for _ in range(rounds)]
+        ratio = statistics.median(now / then for now, then in pairs)
+        now, then = (statistics.median(side) for side in zip(*pairs, strict=True))
+        note(f"{name}, paired", cpu_seconds=now, before_seconds=then, ratio=ratio)
+        verdict = "ok    " if ratio <= asked else "MISSED"
+        yield f"{name:16} {now * 1e3:8.1f} ms {'':10} | {then * 1e3:8.1f} ms {'':10} | {ratio:5.2f}x {verdict} <= {asked}x"
 
 
 def compare(name: str, new: Side, old: Side, options: argparse.Namespace) -> str:
@@ -107,6 +136,10 @@ def main() -> None:
     options_of.add_argument("--dids", type=int, default=30_000, help=f"DIDs of {MANY} [30000]")
     options = options_of.parse_args()
     need_wrk()
+    if options.names == ["start"]:
+        for line in compare_starts(options.against.resolve(), options.rounds):
+            print(line, flush=True)
+        return
     names = options.names or [*ASKED]
     count = options.dids if MANY in names else 0
     with served(ROOT, count) as new, served(options.against.resolve(), count) as old:

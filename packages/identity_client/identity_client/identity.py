@@ -1,7 +1,7 @@
 """Every operation of the document by its operationId: signed where a signer is named, tried again where that changes nothing, page after
-page. It believes no answer: each has a size, an end and the form that was asked for, and leads nowhere else.
+page. It validates every answer: each has a size, an end and the form that was asked for, and leads nowhere else.
 
-``session.Client`` is what the commands speak through: one request, one answer, told as it was.
+``session.Client`` is what the commands speak through: one request, one answer, reported unchanged.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class Exchange(Hidden, Struct, frozen=True):
 
 
 class ServiceError(Exception):
-    """The service answered with an error. ``code``, ``details`` as in the Error shape; ``retry_after_seconds`` where it said so to
-    ``Identity``."""
+    """The service answered with an error. ``code``, ``details`` as in the Error shape; ``retry_after_seconds``: the seconds of
+    ``Retry-After`` in an answer to ``Identity``."""
 
     def __init__(self, status: int, code: str, message: str, details: Mapping[str, Any]) -> None:
         super().__init__(f"{status} {code}: {message}")
@@ -86,8 +86,8 @@ def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> 
 
 class Client:
     """Calls the service at ``url`` (without the prefix), with ``api_key`` or an access ``token`` where an operation wants one;
-    ``on_exchange`` is told of every request that was answered. ``origin`` is the service's own name where it is called by another (its
-    ``public_url``): challenges of any other are not signed."""
+    ``on_exchange`` is called with every request that was answered. ``origin`` is the service's own name where it is called by another
+    (its ``public_url``): challenges of any other are not signed."""
 
     def __init__(
         self,
@@ -267,7 +267,7 @@ def _place(did: str) -> str:
 
 
 def _value(answer: httpx.Response) -> Any:
-    """Return the parsed body; text that is not JSON, or says so wrongly, as it is."""
+    """Return the parsed body; text that is not valid JSON, unchanged."""
     is_json = "json" in answer.headers.get("content-type", "").replace("jsonl", "")
     try:
         return orjson.loads(answer.content) if is_json and answer.content else answer.text or None
