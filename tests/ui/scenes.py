@@ -108,7 +108,9 @@ class Scene:
         country = {"predicates": [{"attributeName": "country", "type": "eq", "values": ["Japan"]}]}
         later = {"notBefore": self.ends(days=2), "expiresAt": self.ends(days=6), "verifiers": ["https://bank.example"]}
         self.let("cy", **country, **later, autonomyLevel=2, maxUses=1)
-        made = self.prove("aki", used, 18, domain=SHOP)
+        challenge = self.act("vera", "createVerifierChallenge", {"domain": SHOP})["challenge"]
+        self.named["challenge"] = challenge
+        made = self.prove("aki", used, 18, domain=SHOP, challenge=challenge)
         self.named["proof"] = made["proofId"]
         self.named["proof-text"] = json.dumps(made["proof"])
         with pytest.raises(ServiceError, match="PREDICATE_NOT_SATISFIED"):
