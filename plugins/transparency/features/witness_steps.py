@@ -99,7 +99,9 @@ def finds_versions_there(machine: Machine, count: str) -> None:
     files = machine.apart / "found.jsonl", machine.apart / "found.json"
     for file, answer in zip(files, (log, approvals), strict=True):
         file.write_bytes(answer.body)
-    checked = machine.run_json("did", "log", "verify", files[0], "--witness-file", files[1], "--did", machine.dids["Hana"])
+    checked = machine.run_json(
+        "did", "log", "verify", files[0], "--witness-file", files[1], "--did", machine.dids["Hana"]
+    )
     assert checked["versions"] == int(count)
     result = read(machine.apart, machine.dids["Hana"], log.body.splitlines(), files[1])
     assert result.document_metadata["versionId"] == checked["versionId"], result.resolution_metadata
