@@ -181,3 +181,18 @@ def test_an_export_is_of_everything_and_takes_her_key(site: Site, open_window: O
     assert [one["id"] for one in value["credentials"]] == [issued]
     assert value["credentials"][0]["credential"]["proof"]["proofValue"]
     assert {"delegation.created", "credential.issued"} <= {one["kind"] for one in value["timeline"]}
+
+
+def test_holder_erases_records_and_deactivates_the_did(site: Site, open_window: Open) -> None:
+    page, watched = open_window()
+    sign_in(page, site, "dora", keep=True, to="keys")
+    page.on("dialog", lambda dialog: dialog.accept())
+    watched.look(page)
+    # The page is loaded again after the answer.
+    with page.expect_navigation(), page.expect_response("**/api/v1/dashboard/records") as erased:
+        page.get_by_role("button", name="Erase…").click()
+    assert erased.value.status == 200
+    page.get_by_role("button", name="Deactivate…").click()
+    expect(page).to_have_url(f"{site.url}/ui")
+    page.goto(f"{site.url}/ui/did/{site.did('dora')}")
+    expect(page.locator("#deactivated")).to_be_visible()

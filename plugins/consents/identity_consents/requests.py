@@ -62,8 +62,8 @@ def read_question(value: Any) -> tuple[tuple[dict[str, JsonValue], ...], tuple[s
         actions = tuple(map(_action, predicates))
     except (ValidationError, ValueError) as error:
         raise InvalidRequest(f"This is no request of an agent: {error}.") from None
-    if not 1 <= len(predicates) <= MAX_PREDICATES:
-        raise InvalidRequest(f"A request has 1 to {MAX_PREDICATES} predicates.")
+    if not 1 <= len(predicates) <= MAX_PREDICATES or len({*actions}) < len(actions):
+        raise InvalidRequest(f"A request has 1 to {MAX_PREDICATES} different predicates.")
     return predicates, actions
 
 
