@@ -1,7 +1,5 @@
-"""Every operation of the document by its operationId: signed where a signer is named, tried again where that changes nothing, page after
-page. It believes no answer: each has a size, an end and the form that was asked for, and leads nowhere else.
-
-``session.Client`` is what the commands speak through: one request, one answer, told as it was.
+"""Every operation of the document by its operationId: signed if a signer is named, repeated if that has no other effect, page after page.
+No answer is trusted: each has a size, a deadline and the requested media type, and no redirect is followed.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from msgspec import Struct, field
 
 from identity_client.challenge import hash_body
 from identity_client.did_auth import Signer
+from identity_client.ibct import operation_of, proof_request
 from identity_client.operations import ServedOperation, served_operations
 from identity_client.session import (
     PREFIX,
@@ -32,6 +31,7 @@ from identity_client.session import (
     read_whole,
     refusal_of,
 )
+from identity_client.verification import Expectation, members_of, proof_members
 from identity_codec import jcs
 from identity_codec.structs import python_name
 from identity_codec.values import Hidden, replace
@@ -51,14 +51,14 @@ class CallLimits(Struct, frozen=True):
     max_pages: int = 10_000
 
 
-class Identity(Hidden, Struct, frozen=True):
+class Client(Hidden, Struct, frozen=True):
     """The service at ``url`` (without the prefix), called with ``api_key`` or as ``signer``; a context manager.
 
     ``origin`` is its ``public_url`` where it is called by another name: challenges of any other are not signed. ``on_request`` sees each
     request before it is sent, also requests for challenges and repeated ones, and may add headers; it contains the Authorization.
     ``on_response`` sees each response before its body is read. An exception of either ends the call.
 
-    A call raises ``ServiceError`` with the document's codes, ``UnreadableAnswer``, ``ServiceUnreachable``, and ``ValueError`` for a
+    A call raises ``IdentityError`` with the code of the document, ``UNREADABLE`` or ``UNREACHABLE``, and ``ValueError`` for a
     challenge that is not what was asked for.
     """
 
@@ -78,7 +78,7 @@ class Identity(Hidden, Struct, frozen=True):
     def __exit__(self, *exception: object) -> None:
         self.http.close()
 
-    def as_(self, signer: Signer) -> Identity:
+    def as_(self, signer: Signer) -> Client:
         """Return a client for this service over the same connections, which signs the operations of a DID with ``signer``."""
         return replace(self, signer=signer)
 
@@ -88,6 +88,26 @@ class Identity(Hidden, Struct, frozen=True):
         ``TypeError`` for such a parameter. createDid asks for ``strictEvidence`` as ``session.create_strictly`` does."""
         send = functools.partial(self._called, operation_id, **parameters)
         return create_strictly(body, send) if operation_id == "createDid" else send(body)
+
+    def issue_credential(self, **members: Any) -> Any:
+        """issueCredential, with the members of the body in snake case: ``issuer_did``, ``holder_did``, ``schema_id``, ``attributes``."""
+        return self.call("issueCredential", members_of(members))
+
+    def delegate(self, signer: Signer, **members: Any) -> Any:
+        """createDelegation by the holder ``signer``, with the other members in snake case: ``agent_did``, ``actions``, ``expires_at``,
+        ``autonomy_level``."""
+        return self.as_(signer).call("createDelegation", {"holderDid": signer.did} | members_of(members))
+
+    def prove(self, signer: Signer, token: Mapping[str, str], credential_id: str, **members: Any) -> Any:
+        """Request the proof that a token allows its agent ``signer``. ``members`` as for ``ibct.proof_request`` in snake case:
+        ``challenge``, ``domain``, and ``value`` or ``values`` that the token leaves to the agent."""
+        body = proof_request(token, credential_id, **members_of(members))
+        return self.as_(signer).call(operation_of(body), body)
+
+    def verify(self, proof: Any, *, expect: Expectation) -> Any:
+        """verifyProof for a ``ZKProof``, an answer that contains one, or its text. ``identity_client.verify`` needs no service. Raises
+        ``ValueError``: when ``expect`` leaves out what a verifier must compare."""
+        return self.call("verifyProof", proof_members(proof) | expect.members())
 
     def _called(self, operation_id: str, body: Any, /, **parameters: Any) -> Any:
         operation = served_operations()[operation_id]
