@@ -270,7 +270,7 @@ class Origins(Struct, frozen=True):
         return (("Access-Control-Allow-Origin", origin), _EXPOSED, _BY_ORIGIN)
 
     def preflight(self, request: Request) -> Headers:
-        """Return the headers of the answer to OPTIONS, which tells a browser whether a page may send its GET."""
+        """Return the headers of the answer to OPTIONS, by which a browser decides whether a page may send its GET."""
         headers = self.headers(request)
         if request.header("access-control-request-method") in ("GET", "HEAD") and len(headers) > 1:
             return (*headers, *_PREFLIGHT)

@@ -197,7 +197,7 @@ class SpentChallenges(Protocol):
     """The one-time use of challenges and other tokens. Challenges without the name in a header are also stored when they are issued."""
 
     async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
-        """Return the highest ``limit`` used numbers of each saying, in the order of ``sayings``."""
+        """Return the highest ``limit`` used numbers of each of the ``sayings``, in their order."""
 
     async def offer(self, offered: ChallengeOfferRow) -> None:
         """Store an issued challenge, readable by every process on return. Need not be durable."""

@@ -34,6 +34,7 @@ PROSE = (
 )
 
 FIRST_WORDS = frozenset(re.findall(r"\w+", "what who where of those that whoever whose whom if it they"))
+SPEECH = re.compile(r"\b(?:says?|said|saying|tells?|told|telling|believes?|believed)\b", re.IGNORECASE)
 BARE_NAMES = frozenset(
     re.findall(
         r"\w+",
@@ -97,6 +98,16 @@ def wrong_docstrings(words: frozenset[str] = FIRST_WORDS) -> list[str]:
     for path, node in definitions(SHIPPED):
         text = ast.get_docstring(node)
         if text and text.split()[0].strip(".,:`").lower() in words:
+            found.append(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}")
+    return found
+
+
+def speaking_docstrings() -> list[str]:
+    """Return the places of docstrings in which a program speaks or believes. Identifiers in code marks do not count."""
+    found = []
+    for path, node in definitions(SHIPPED):
+        text = re.sub(r"``.*?``", "", ast.get_docstring(node) or "", flags=re.DOTALL)
+        if "tests" not in path.parts and SPEECH.search(text):
             found.append(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}")
     return found
 

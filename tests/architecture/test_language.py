@@ -8,6 +8,7 @@ from tests.architecture import language
 
 RULES = (
     "wrong_docstrings",
+    "speaking_docstrings",
     "missing_docstrings",
     "bare_names",
     "long_test_names",
@@ -27,6 +28,7 @@ def test_no_place_violates_a_language_rule(rule: str) -> None:
 def test_counters_find_a_violation_of_each_rule() -> None:
     """Run the patterns on text that violates them: without violations in real files, a broken counter would pass."""
     assert language.REFUSED_WORDS.findall("Nobody reads the octets; look it up in turn") == ["Nobody", "octets"]
+    assert language.SPEECH.findall("It says so, and is told; essays, foretell") == ["says", "told"]
     stored = 'sql = "SELECT octets FROM usage WHERE octets <= :octets"  # some octets'
     assert language.REFUSED_WORDS.findall(language.without_stored_names(stored)) == ["octets", "octets"]
     assert language.without_stored_names("def octets(octets: bytes) -> None:") == "def octets(octets: bytes) -> None:"

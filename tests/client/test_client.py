@@ -16,8 +16,10 @@ import pytest
 from identity_commands.local_server import LocalServer
 from identity_commands.verify_log import verify
 
+import identity_client
 from identity_client import CallLimits, Client, ServiceError, ServiceUnreachable, Signer
 from identity_client.status_list import read_status
+from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, Case, Hostile
@@ -68,9 +70,40 @@ def test_the_project_readme_example_ends_with_valid(first_screen: dict[str, Any]
     assert printed.getvalue() == "valid\n"
 
 
+def test_sdk_verifies_the_proof_of_the_readme_offline(first_screen: dict[str, Any]) -> None:
+    """With the issuer's log, and strictly: an expectation that leaves a bound part out is an error."""
+    log = first_screen["client"].call("getDidLog", did=first_screen["ivo"]["did"])
+    proof, expect = first_screen["proof"], first_screen["expect"]
+    for one in (proof, proof["proof"], proof["proof"]["proof"]):
+        assert identity_client.verify(one, expect=expect, logs=[log])["verdict"] == "valid"
+    found = identity_client.verify(proof, expect=expect)
+    assert (found["verdict"], found["missing"]) == ("invalid", [])
+    assert "document" in found["reason"]
+    other = replace(expect, challenge="another challenge")
+    assert identity_client.verify(proof, expect=other, logs=[log])["verdict"] == "invalid"
+    loose = replace(expect, challenge=None)
+    with pytest.raises(ValueError, match="replay: expect challenge"):
+        identity_client.verify(proof, expect=loose, logs=[log])
+    loose = replace(loose, allow_unbound=True)
+    assert identity_client.verify(proof, expect=loose, logs=[log])["verdict"] == "unbound"
+    with pytest.raises(ValueError, match="members of an entry"):
+        identity_client.verify(proof, expect=expect, logs=[log.replace("versionTime", "versiontime", 1)])
+
+
+def test_missing_verifier_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("identity_client.verification.entry_points", lambda **_: ())
+    with pytest.raises(ModuleNotFoundError, match=r"identity-client\[verify\]"):
+        identity_client.verify("x", expect=identity_client.Expectation(allow_unbound=True))
+
+
+def test_old_name_of_the_client_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="use Client"):
+        assert identity_client.Identity is Client
+
+
 def test_a_served_list_tells_whether_a_credential_is_revoked(first_screen: dict[str, Any]) -> None:
     """By the key that may go on with the issuer's log."""
-    identity, credential = first_screen["identity"], first_screen["credential"]
+    identity, credential = first_screen["client"], first_screen["credential"]
     hers = identity.as_(first_screen["hana"])
     log = identity.call("getDidLog", did=first_screen["ivo"]["did"])
     verify(log.encode())

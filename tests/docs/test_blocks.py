@@ -35,6 +35,12 @@ RUN = {
 }
 
 
+@pytest.mark.parametrize("name", RUN)
+def test_page_that_calls_a_service_states_how_to_start_one(name: str) -> None:
+    calls = any("IDENTITY_URL" in step.command or "identity did create" in step.command for step in RUN[name])
+    assert not calls or "tutorial/first-proof" in PAGES[name] or "identity serve" in PAGES[name]
+
+
 @pytest.fixture(scope="module")
 def shared() -> Iterator[LocalServer]:
     with local_server(environment={"IDENTITY_A2A_ENABLED": "true"}) as running:

@@ -6,7 +6,7 @@ stays one that every implementation of the draft verifies. Its verifier goes the
 ``check_challenge`` and, last because it is dearest, ``check_pairing``.
 
 A message may be any scalar from 0 to r - 1. Nothing here decides which messages are hashed and which are numbers: the
-signed header must say so (draft, "Mapping Messages to Scalars").
+signed header must state it (draft, "Mapping Messages to Scalars").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The grammar of actions, which IBCTs name, and of grants, which delegations give (the document says the same in ``createDelegation``).
+"""The grammar of actions, which IBCTs name, and of grants, which delegations give (also documented in ``createDelegation``).
 
 ::
 
@@ -176,7 +176,7 @@ def pin_of(value: JsonValue) -> str:
 
 
 def literal_of(pin: str) -> JsonValue:
-    """Return the value of a decimal pin, as JSON has it. None for a hashed pin, which does not tell its value."""
+    """Return the value of a decimal pin, as JSON has it. None for a hashed pin, which does not reveal its value."""
     if _LITERAL.fullmatch(pin) is None:
         return None
     return int(pin) if int(pin) <= _SAFE else pin

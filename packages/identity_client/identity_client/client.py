@@ -24,7 +24,7 @@ from identity_client.ibct import operation_of, proof_request
 from identity_client.operations import ServedOperation, served_operations
 from identity_client.session import (
     PREFIX,
-    ServiceError,
+    IdentityError,
     ServiceUnreachable,
     UnreadableAnswer,
     create_strictly,
@@ -123,7 +123,7 @@ class Client(Hidden, Struct, frozen=True):
         while True:
             try:
                 return self._attempt(operation, values, headers | self._authorization(operation, values, body), data)
-            except (ServiceError, ServiceUnreachable) as error:
+            except IdentityError as error:
                 pause = _pause(operation, error, attempt)
                 if pause is None or attempt >= self.limits.retries or pause > self.limits.max_wait_seconds:
                     raise
@@ -177,12 +177,9 @@ class Client(Hidden, Struct, frozen=True):
             with contextlib.closing(self.http.send(request, stream=True)) as answer:
                 if self.on_response is not None:
                     self.on_response(answer)
-                return self._read(operation, answer, ends)
+                data = read_whole(answer, self.limits.max_answer_octets, ends=ends)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {type(error).__name__} {error}") from error
-
-    def _read(self, operation: ServedOperation, answer: httpx.Response, ends: float) -> Any:
-        data = read_whole(answer, self.limits.max_answer_octets, ends=ends)
         if not answer.is_success:
             raise refusal_of(answer, data)
         return None if answer.status_code == 204 else _meaning(operation, answer, data)
@@ -207,16 +204,13 @@ def _by_place(operation: ServedOperation, parameters: Mapping[str, Any]) -> dict
     return {name: str(value).lower() if isinstance(value, bool) else value for name, value in values.items()}
 
 
-def _pause(operation: ServedOperation, error: ServiceError | ServiceUnreachable, attempt: int) -> float | None:
-    """Seconds before the next attempt; None where there is none to be made."""
-    if isinstance(error, ServiceError):
-        passing = error.status in _PASSING or (error.status, error.code) == (409, "REQUEST_IN_PROGRESS")
-        if error.status != 429 and not (operation.is_repeatable and passing):
-            return None
-        if error.retry_after_seconds is not None:
-            return error.retry_after_seconds
-    elif not operation.is_repeatable:
+def _pause(operation: ServedOperation, error: IdentityError, attempt: int) -> float | None:
+    """Return the seconds before the next attempt; None if there is none."""
+    passing = error.status in _PASSING or error.code in ("UNREACHABLE", "REQUEST_IN_PROGRESS")
+    if error.status != 429 and not (operation.is_repeatable and passing):
         return None
+    if error.retry_after_seconds is not None:
+        return error.retry_after_seconds
     return float(_FIRST_WAIT_SECONDS * 2**attempt * (1 + random.random()))  # noqa: S311  (no secret)
 
 

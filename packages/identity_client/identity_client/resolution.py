@@ -19,7 +19,7 @@ from identity_codec import times
 
 
 class PlaceUnknown(Exception):
-    """The answer does not tell what was demanded. The text is one line."""
+    """The answer does not meet the demands. The text is one line."""
 
 
 class LogPlace(Struct, frozen=True):

@@ -74,9 +74,7 @@ class ServiceUnreachable(IdentityError):
 
     def __init__(self, message: str) -> None:
         super().__init__(0, "UNREACHABLE", message, {})
-
-    def __str__(self) -> str:
-        return self.message
+        self.args = (message,)
 
 
 def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> bytes:
@@ -96,8 +94,8 @@ def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> 
 
 class Session:
     """Calls the service at ``url`` (without the prefix), with ``api_key`` or an access ``token`` where an operation wants one;
-    ``on_exchange`` is told of every request that was answered. ``origin`` is the service's own name where it is called by another (its
-    ``public_url``): challenges of any other are not signed."""
+    ``on_exchange`` is called with every request that was answered. ``origin`` is the service's own name where it is called by another
+    (its ``public_url``): challenges of any other are not signed."""
 
     def __init__(
         self,
@@ -272,7 +270,7 @@ def _place(did: str) -> str:
 
 
 def _value(answer: httpx.Response) -> Any:
-    """Return the parsed body; text that is not JSON, or says so wrongly, as it is."""
+    """Return the parsed body; text that is not valid JSON, unchanged."""
     is_json = "json" in answer.headers.get("content-type", "").replace("jsonl", "")
     try:
         return orjson.loads(answer.content) if is_json and answer.content else answer.text or None

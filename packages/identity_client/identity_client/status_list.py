@@ -19,14 +19,14 @@ _PLACE: Final = re.compile(r"0|[1-9][0-9]{0,5}", re.ASCII)
 
 
 class StatusListRefused(ValueError):
-    """The bytes, handles or times are not those of a valid status list; the text says why, and quotes nothing secret."""
+    """The bytes, handles or times are not those of a valid status list; the text is the reason, and quotes nothing secret."""
 
 
 def read_status(status_list: Mapping[str, Any], entry: Mapping[str, Any], signers: Collection[str]) -> bool:
     """Return whether the credential with ``entry`` in its ``credentialStatus`` is revoked, or suspended, by the answer of getStatusList.
 
-    ``signers`` are multikeys that may sign the list: ``updateKeys`` of a log that was verified. A list tells nothing of what was changed
-    after it was made. Raises ``StatusListRefused`` unless it is the list that the entry names, and by one of them (§3.2).
+    ``signers`` are multikeys that may sign the list: ``updateKeys`` of a log that was verified. A list contains no change that was made
+    after it. Raises ``StatusListRefused`` unless it is the list that the entry names, and by one of them (§3.2).
     """
     try:
         body = {name: status_list[name] for name in status_list if name != "proof"}

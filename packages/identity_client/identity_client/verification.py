@@ -81,8 +81,9 @@ def verify(
     ``logs`` are answers of getDidLog, which are verified; ``documents`` are DID documents that the caller trusts. Without those of an
     issuer the proof is invalid. Needs the extra ``verify``. Raises ``ValueError``: when ``expect`` leaves out what must be compared, no
     proof can meet it, or a log is invalid."""
-    members = expect.members()
     for entry in entry_points(group="identity_client", name="verify"):
-        found: dict[str, Any] = entry.load()(proof_members(proof), members, logs, documents, now or datetime.now(UTC))
+        found: dict[str, Any] = entry.load()(
+            proof_members(proof), expect.members(), logs, documents, now or datetime.now(UTC)
+        )
         return found
     raise ModuleNotFoundError("no verifier is installed: pip install 'identity-client[verify]'")

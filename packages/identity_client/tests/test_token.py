@@ -62,6 +62,6 @@ def test_a_signer_gets_a_token() -> None:
 
 
 def test_a_key_gets_a_token_for_a_did() -> None:
-    _, (sent,) = story(lambda session: session.key_token(subject=DID))
+    _, (sent,) = story(lambda session: session.call("POST", "/auth/token", body={"subject": DID}))
     assert orjson.loads(sent.content) == {"subject": DID}
     assert sent.headers["authorization"] == "ApiKey " + "k" * 40

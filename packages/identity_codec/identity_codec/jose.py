@@ -1,6 +1,6 @@
 """Compact JWSs and the keys that sign them, as wallets and their issuers use them: ES256 (RFC 7518 §3.4) and EdDSA (RFC 8037, RFC 9864).
 
-Which ``typ``, members and claims a JWS must have is for its reader to say. Here a text has one reading or none: canonical base64url, strict
+The reader decides which ``typ``, members and claims a JWS must have. Here a text has one reading or none: canonical base64url, strict
 JSON, no ``crit``; and the key decides which algorithms there are, never the header. All errors are ``ValueError``, whose text quotes
 nothing of what came.
 """
@@ -29,7 +29,7 @@ Claims = Mapping[str, Any]
 
 
 class CompactJws(Hidden, Struct, frozen=True):
-    """One that was opened and not yet believed."""
+    """A JWS that was parsed and not yet verified."""
 
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
@@ -50,7 +50,7 @@ class CompactJws(Hidden, Struct, frozen=True):
         return cls(header, claims, f"{parts[0]}.{parts[1]}".encode("ascii"), multibase.base64url_decode(parts[2]))
 
     def check_type(self, *types: str) -> None:
-        """Raise unless the header says that the text is one of these."""
+        """Raise unless the header states one of these types."""
         if media_type(self.header) not in types:
             raise ValueError(f"the typ is not {' or '.join(types)}")
 

@@ -44,7 +44,7 @@ _UNMARKED: Final = b"0123456789+-"
 
 
 class JsonRefused(ValueError):
-    """``reason`` says why, and is safe to show."""
+    """``reason`` is safe to show."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

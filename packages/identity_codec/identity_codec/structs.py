@@ -98,7 +98,7 @@ def pascal_name(operation_id: str) -> str:
 
 
 class Types:
-    """The types of one document, by name in ``named``. Raises ``ValueError`` for a schema that they cannot say."""
+    """The types of one document, by name in ``named``. Raises ``ValueError`` for a schema that they cannot express."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._components: dict[str, dict[str, Any]] = {}

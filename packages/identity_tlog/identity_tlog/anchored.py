@@ -1,6 +1,6 @@
 """Commitments that lie on a ledger: batches of them as a tree, the path of each to its root, and a checkpoint that went along.
 
-The tree is that of RFC 6962. Whether the ledger has the root is for the ledger to say.
+The tree is that of RFC 6962. Only the ledger shows whether it has the root.
 """
 
 from __future__ import annotations

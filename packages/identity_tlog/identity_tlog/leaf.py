@@ -158,7 +158,7 @@ class ProvenEntry:
     cosigned_at: datetime | None
 
     def require_time(self, most: timedelta) -> None:
-        """Raise ``Refuted`` unless witnesses saw the entry within ``most`` of the time that it says it was recorded at."""
+        """Raise ``Refuted`` unless witnesses saw the entry within ``most`` of its recorded time."""
         if self.cosigned_at is None:
             raise Refuted("no witness says when the entry was there")
         apart = abs(self.cosigned_at - self.leaf.recorded_at)
@@ -169,7 +169,7 @@ class ProvenEntry:
 
 
 def verify_entry(proof: TlogProof, policy: WitnessPolicy, *, logs: Sequence[VerifierKey] = ()) -> ProvenEntry:
-    """Return the entry that a proof shows, whose ``extra`` is the leaf. It says nothing of the entries before it. Raises
+    """Return the entry that a proof shows, whose ``extra`` is the leaf. It states nothing about the entries before it. Raises
     ``Malformed``, ``Refuted``."""
     if proof.extra is None:
         raise Malformed("the proof does not carry its entry")

@@ -1,6 +1,6 @@
 """ML-DSA-44 (FIPS 204) without a context, by those versions and builds of ``cryptography`` that have it.
 
-Without it keys are still known by their form, and ``is_available`` says that nothing can be verified with them.
+Without it keys are still known by their form, and ``is_available`` is False: nothing can be verified with them.
 """
 
 from __future__ import annotations

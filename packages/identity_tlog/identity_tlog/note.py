@@ -6,8 +6,7 @@ wrong refutes the whole note. Left out: ECDSA and RFC 6962 tree heads.
 Checkpoints and their cosignatures: C2SP tlog-checkpoint and tlog-cosignature. Where ``cryptography`` has no ML-DSA-44, a cosignature
 of that kind is one of an unknown key.
 
-A checkpoint says how many entries a log has and which root they make. Extension lines are refused: no monitor could check
-them.
+A checkpoint states the number of entries of a log, and their root. Extension lines are refused: no monitor could check them.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class VerifierKey:
 
     @property
     def id(self) -> bytes:
-        """The four bytes that, with the name, tell keys apart."""
+        """The four bytes that, with the name, distinguish keys."""
         return hashlib.sha256(self.name.encode() + b"\n" + bytes([self.kind]) + self.public).digest()[:4]
 
     def __str__(self) -> str:
@@ -117,7 +116,7 @@ class Note:
         return cls(head + "\n", tuple(_signature(line) for line in tail[:-1].split("\n")))
 
     def find_signature(self, key: VerifierKey) -> NoteSignature | None:
-        """Return the signature that says it is by ``key``, not yet verified."""
+        """Return the signature that names ``key``, not yet verified."""
         return next((one for one in self.signatures if (one.name, one.key_id) == (key.name, key.id)), None)
 
     def _find_by_old_name(self, key: VerifierKey) -> NoteSignature | None:

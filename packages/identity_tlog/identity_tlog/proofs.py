@@ -1,4 +1,4 @@
-"""Inclusion and consistency proofs: RFC 6962 §2.1.1 and §2.1.2; verified as RFC 9162 §2.1.3.2 and §2.1.4.2 say.
+"""Inclusion and consistency proofs: RFC 6962 §2.1.1 and §2.1.2; verified as in RFC 9162 §2.1.3.2 and §2.1.4.2.
 
 A proof is a list of hashes, each over a span of leaves. Which spans follows from the sizes alone (``inclusion_spans``,
 ``consistency_spans``); a span is made of complete subtrees (``subtrees``), and those are what storage can give.

@@ -173,7 +173,7 @@ class TaskEndpoint(Struct, frozen=True):
         return await self._gone_on(service, params["id"], found)
 
     async def _cancel(self, service: AskedService, params: dict[str, Any]) -> dict[str, Any]:
-        """``CancelTask`` (§3.1.5): what waits ends by itself, and the holder says no where she likes."""
+        """``CancelTask`` (§3.1.5): pending requests expire, and the holder can decline."""
         self.tasks.open_task(service.did, params.get("id"))
         raise RpcRefused(
             _NOT_CANCELABLE, "The task has ended, or waits for the holder: it ends when she has not answered in time."

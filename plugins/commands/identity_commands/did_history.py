@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from identity_commands.options import all_of
 from identity_commands.remote import page, page_options, session, url_option
 from identity_commands.terminal import on_one_line, show_table, working
 from identity_core.cli.output import Command, Text, prints_json, show
@@ -30,8 +31,7 @@ def _line(item: dict[str, Any]) -> str:
 
 @click.command(name="history", cls=Command)
 @click.argument("did")
-@page_options[0]
-@page_options[1]
+@all_of(*page_options)
 @click.option("--graph", is_flag=True, help="Draw all versions, the newest first, with a lane for each key.")
 @url_option
 def history(did: str, limit: int, cursor: str | None, graph: bool, url: str) -> None:

@@ -33,6 +33,7 @@ from identity_commands.public_keys import (
 )
 from identity_core.cli.options import Whole, of_installation
 from identity_core.cli.output import Command, fail, fail_start, show
+from identity_core.domain.proofs.proof import PresentedProof
 from identity_core.errors import ProofInvalid
 from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
@@ -70,15 +71,19 @@ def verify_octets(
 
     value = _read(data)
     received = ReceivedProof.parse(value)
-    suite_2 = _presentation(prover, received.proof)
-    if suite_2 is None or not isinstance(prover, PresentingProver):
-        raw = find_key(prover.read(received.proof).verification_method)
-        verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
-    else:
-        keys = {method: find_key(method) for method in suite_2.methods}
+    try:
+        presented: PresentedProof | PresentedPresentation = prover.read(received.proof)
+    except ProofInvalid:
+        if not isinstance(prover, PresentingProver):
+            raise
+        presented = prover.read_presentation(received.proof)
+    keys = {method: find_key(method) for method in presented.methods}
+    if isinstance(presented, PresentedPresentation) and isinstance(prover, PresentingProver):
         verified = check_presentation(received, prover, keys=keys, expectation=expectation, now=now)
+    else:
+        raw = keys[presented.verification_method]
+        verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
     anchor = check_anchor(value, ledger)
-    presented = verified.presented
     # Without its path, what stands beside the proof about an anchor is a claim.
     is_claimed = anchor is None and isinstance(value, dict) and value.get("anchor") is not None
     return {
@@ -95,16 +100,6 @@ def verify_octets(
         ],
         "anchor": anchor,
     }
-
-
-def _presentation(prover: Prover, text: str) -> PresentedPresentation | None:
-    """Return the claims of a proof of suite 2; None for any other text."""
-    if not isinstance(prover, PresentingProver):
-        return None
-    try:
-        return prover.read_presentation(text)
-    except ProofInvalid:
-        return None
 
 
 def _read(data: bytes) -> JsonValue:
@@ -175,18 +170,19 @@ def installed_prover(settings: Settings) -> Prover:
 def verify(
     settings: Settings, file: Any, at: str | None, on_ledger: bool, signature_only: bool, **expected: Any
 ) -> None:
-    """Check a proof: FILE holds a ZKProof, a delegated-proof result, a record (`identity proof get --json`) or the bare text, `-` is
-    standard input. The anchor in a record is followed to its root.
+    """Verify a proof. FILE is a ZKProof, a result or record of a service, or the text of a proof; - is standard input.
 
-    Say what you asked for with --predicate, --audience, --challenge and --issuer (a key, a document or a log of the issuer names it
-    too). Without all four a proof could be a replay, or answer another question: give --signature-only, and a proof that holds is
-    called genuine, not valid. What else you leave out is printed as unchecked. So is what a proof of suite 1 does not say: whether
-    its credential is in force, whether it was revoked, and who shows it. The service of the holder tells that who took part.
-    One of suite 2 says it itself, but for the second: ask with --require. It names the key of the issuer's status list too; give the
-    issuer's document where that is another key.
-    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
+    Give the expected question with --predicate, --audience, --challenge and --issuer (or a key, document or log of the issuer).
+    Without all four the proof could be a replay, or answer another question. --signature-only compares less, and calls a proof
+    genuine instead of valid.
 
-    Ends with 0 for a proof that is valid (with --signature-only: genuine), 1 for one that is invalid, 2 when it could not be checked or an
+    The output lists everything else that was not compared as unchecked. A proof of suite 1 never states whether its credential is in
+    force, whether it was revoked, and who presents it. A proof of suite 2 can state all three; --require demands
+    them. The anchor in a record is followed to its root.
+
+    A VALUE is JSON (18, true, ["JP","DE"]). Other text is a string (2008-01-01, 10.50, JP).
+
+    The exit code is 0 for a valid proof (with --signature-only: genuine), 1 for an invalid one, and 2 if it could not be checked or an
     option is missing.
     """
     from identity_codec.times import parse

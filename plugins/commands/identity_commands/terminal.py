@@ -17,7 +17,7 @@ from identity_core.cli.terminal import STYLE_OF, is_terminal
 
 DELAY_SECONDS = 1.0
 _IDS_ALONE: Final = "identity.ids_alone"
-_IDS: Final = ("apiKey", "id", "sequence", "did", "proofId", "challenge", "profile", "name")
+_IDS: Final = ("apiKey", "id", "sequence", "did", "proofId", "challenge", "profile", "name", "versionId")
 ids_option = click.option(
     "-q",
     "--quiet",

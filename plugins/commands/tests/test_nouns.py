@@ -60,6 +60,7 @@ def test_quiet_prints_ids_alone(remote: Commands, anyone: Commands, hana: tuple[
     made = anyone.ok("challenge", "create", "--domain", "https://shop.example", "--keys", keys, "-q")
     assert re.fullmatch(r"\S+\n", made)
     assert remote.ok("delegation", "list", "--keys", keys, "-q") == ""
+    assert anyone.ok("did", "history", did, "-q") == "1\n"
     assert "items" in remote.json("did", "list", "-q")
 
 

@@ -20,7 +20,7 @@ _loading = threading.Lock()
 
 
 class TokenAway(Exception):
-    """The token or its library cannot be used; the text tells the operator why and what to do."""
+    """The token or its library cannot be used; the text has the reason and the remedy."""
 
 
 class Module:

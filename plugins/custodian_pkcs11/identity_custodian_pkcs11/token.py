@@ -66,8 +66,8 @@ class Connection(Struct, frozen=True):
         """Raise ``PKCS11Error`` when the token is gone or the session no longer logged in.
 
         Asked before every search: on a token that was taken out, and for a stranger, a search finds nothing and raises
-        nothing, and that is no answer to whether a key exists. A logout ends the handles of private keys, so any one
-        that was found tells; a session without one is new.
+        nothing, and that is no answer to whether a key exists. A logout ends the handles of private keys, so one valid
+        handle proves that the session is logged in; a session without handles is new.
         """
         self.session.token.slot.get_token()
         for key in self.keys.values():

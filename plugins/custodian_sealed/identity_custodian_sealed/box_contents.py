@@ -40,5 +40,5 @@ def purpose(generation: int, roots: int) -> bytes:
 
 
 def roots_in(box: bytes) -> int:
-    """Return how many there are in a box of a later generation, as its length says; what lies in it is bound to the number."""
+    """Return how many there are in a box of a later generation, by its length; what lies in it is bound to the number."""
     return (len(box) - sealing.OVERHEAD) // sealing.KEY_BYTES - 1

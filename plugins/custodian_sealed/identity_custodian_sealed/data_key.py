@@ -41,7 +41,7 @@ _REPLACE = (
 
 
 class SealBroken(Exception):
-    """The data key cannot be unsealed; the text tells the operator why, ``fix`` what to do about it."""
+    """The data key cannot be unsealed; the text is the reason, ``fix`` the remedy."""
 
     def __init__(self, reason: str, fix: str = "") -> None:
         super().__init__(reason)
@@ -198,7 +198,7 @@ class Seal(Hidden, Struct, frozen=True):
         return self.database.read_now(stored_seal) or made
 
     def _open_seal(self, row: StoredSeal) -> tuple[DataKey, bool]:
-        """Return the data key, and whether it is sealed as the settings say."""
+        """Return the data key, and whether its seal agrees with the settings."""
         if row.kind == FILE:
             return self._opened_by_file(row), self.passphrase is None
         if self.passphrase is None:

@@ -121,7 +121,7 @@ def offered(seal: Seal, new: StoredSeal) -> Iterator[None]:
 
 
 def require_opened(transaction: Transaction, seal: Seal, new: StoredSeal) -> None:
-    """Raise ``KeyRefused`` unless every process that serves now has said that it opens ``new``."""
+    """Raise ``KeyRefused`` unless every process that serves has recorded that it opens ``new``."""
     if not _has_others(seal) or not (behind := _not_opened(transaction, seal, new)):
         return
     names: list[JsonValue] = [str(one) for one in behind[:_MOST_NAMED]]

@@ -1,9 +1,9 @@
 """Everything sealed anew under another data key, in one transaction beside running processes.
 
-A process finds the new generation with the next row that it reads, opens the new seal with the master key, and continues. Nothing is stored
-under a data key that was replaced: who stores a key looks at the generation in the same transaction. Nothing is sealed anew while a
-process that serves says that it would not open it (``processes``). A new master key is on the disk
-before the transaction and takes the name of the old one after it: a crash in between leaves either, and both can be opened.
+A process finds the new generation with the next row that it reads, opens the new seal with the master key, and continues. Nothing is
+stored under a data key that was replaced: who stores a key looks at the generation in the same transaction. Nothing is sealed again while
+a process that serves has not recorded that it can open the result (``processes``). A new master key is on the disk before the transaction
+and takes the name of the old one after it: a crash in between leaves either, and both can be opened.
 """
 
 from __future__ import annotations

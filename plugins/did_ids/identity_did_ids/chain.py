@@ -52,7 +52,7 @@ def initial_rules(rules: Rules, change: Change) -> Rules:
 
 
 def rule_members(born: Rules | DidState) -> dict[str, Any]:
-    """Return the members that say these rules."""
+    """Return the members that state these rules."""
     members: dict[str, Any] = {}
     if not born.strict_grace:
         members[_STRICT_GRACE] = False

@@ -1,4 +1,4 @@
-"""The DID method ``did:key`` (W3C CCG): the identifier is a public key, and says everything itself."""
+"""The DID method ``did:key`` (W3C CCG): the identifier is a public key, and contains everything."""
 
 from __future__ import annotations
 

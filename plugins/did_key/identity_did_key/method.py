@@ -1,9 +1,9 @@
 """did:key for the key types of the service: Ed25519, X25519, BLS12-381 G2; P-256 resolves only.
 
-A did:key resolves without ever having been registered. Registering one records a log of a single entry, which proves who
-recorded it and when, and nothing about the key; it can never change. Where the setting says so, a document of an Ed25519 key also has the
-X25519 key that follows from it (did:key, "Document Creation Algorithm", enableEncryptionKeyDerivation). Left out on purpose: key types
-that nothing here could check a signature of.
+A did:key resolves without ever having been registered. Registering one records a log of a single entry, which proves who recorded it and
+when, and nothing about the key; it can never change. If the setting is on, a document of an Ed25519 key also has the X25519 key that
+follows from it (did:key, "Document Creation Algorithm", enableEncryptionKeyDerivation). Left out on purpose: key types that nothing here
+could check a signature of.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class DidKey:
         return _state(did, _document(did, derives=self._derives), EVER)
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
-        """Return the one entry of a did:key. Raises ``InvalidDocument`` for everything that a did:key cannot say."""
+        """Return the one entry of a did:key. Raises ``InvalidDocument`` for everything that a did:key cannot contain."""
         if state is not None or not isinstance(change, Create):
             raise InvalidDocument("A did:key never changes.")
         if signer not in change.update_keys:

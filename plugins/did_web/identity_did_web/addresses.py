@@ -38,7 +38,7 @@ _REFUSED: Final = tuple(
 
 
 class NoSuchHost(Exception):
-    """The name does not exist, or not for us: the text says which, for the log."""
+    """The name does not exist, or not for us: the text states which, for the log."""
 
 
 def is_public(address: Address, allowed: Sequence[Network]) -> bool:

@@ -42,11 +42,11 @@ _HEADERS: Final = (
 
 
 class NothingThere(Exception):
-    """The host has no document of this DID: the text says why, for the log."""
+    """The host has no document of this DID: the text is the reason, for the log."""
 
 
 class Unreachable(Exception):
-    """The host could not be asked, or could not answer: the text says why, for the log."""
+    """The host could not be asked, or could not answer: the text is the reason, for the log."""
 
 
 def share_of(at_a_time: int) -> int:
@@ -122,7 +122,7 @@ class Fetch:
 
         Raises ``PluginUnavailable``: when the host could not be reached. Raises ``Overloaded``: when too many documents are fetched.
 
-        What was wrong is for the log alone: an answer that told it would map the network for anyone who asks.
+        What was wrong is for the log alone: an answer that contained it would map the network for any client.
         """
         waits, shares, client = True, self._shares, CLIENT.get()
         try:

@@ -92,8 +92,8 @@ class DidWeb:
             self._kept.store(name, task.result())
 
     async def _ask(self, fetch: Fetch, did: Did, location: Location) -> _Kept:
-        """Return the answer of the host. That it says nothing, or nothing good, is kept as well, or every request would
-        go out; that it could not be reached only as long as the answer tells to wait."""
+        """Return the answer of the host. An empty or invalid answer is cached as well, else every request would go out;
+        an unreachable host is cached only as long as the answer requires to wait."""
         seconds = self._cache_seconds
         try:
             members = await fetch(did, location)

@@ -4,10 +4,9 @@ A did:webvh log has no member for evidence or for the kind of a change, and stri
 not know. So the kind is concluded from what has changed, and what no entry shows (whose signature asked for it, which
 challenges were used) is not in the state either. Drafting and applying both go through here, so they cannot disagree.
 
-Where a log pre-rotates, ``updateKeys`` is the log key alone, and the last of ``nextKeyHashes`` is the hash of the recovery key: its holder
-can carry on the log alone. The proof of the entry that brings a recovery key names it (``RECOVERY_KEY``), which its hash does not tell. In
-logs of before, the recovery key is the second of ``updateKeys``.
-All errors are ``LogInvalid`` or ``InvalidDocument``.
+Where a log pre-rotates, ``updateKeys`` is the log key alone, and the last of ``nextKeyHashes`` is the hash of the recovery key: its
+holder can carry on the log alone. The proof of the entry that brings a recovery key names it (``RECOVERY_KEY``), which its hash does not
+reveal. In logs of before, the recovery key is the second of ``updateKeys``. All errors are ``LogInvalid`` or ``InvalidDocument``.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def parameters(before: DidState | None, change: Change, next_keys: LogKeys | Non
 
 
 def recovery_key_of(change: Change, said: Parameters) -> str | None:
-    """Return the recovery key that the proof of the entry names, where ``said``, its parameters, tell only the hash."""
+    """Return the recovery key that the proof of the entry names. Its parameters, ``said``, contain only the hash."""
     if isinstance(change, Create | Recover) and NEXT_KEY_HASHES in said:
         return change.recovery_key
     return None
@@ -200,8 +199,8 @@ def _retired(before: DidState, document: DidDocument) -> tuple[str, ...]:
 
 
 def _recovered(before: DidState, document: DidDocument, at: datetime) -> int | None:
-    """Return the version that a recovery restored, None if it continued from the document before it. What it keeps of the keys and
-    whether the services are the old ones tells which; where both could be, it is no restoration."""
+    """Return the version that a recovery restored, None if it continued from the document before it. It is found by the keys that remain
+    and by whether the services are unchanged; where both could be, it is no restoration."""
     try:
         concluded(before, document, at)
         return None

@@ -73,8 +73,7 @@ class DidWebvh:
 
     @property
     def log_path(self) -> str | None:
-        """Return the path from which readers fetch the logs of new DIDs. None where the path does not tell which DID is
-        meant."""
+        """Return the path from which readers fetch the logs of new DIDs. None if the path names no DID."""
         path = self._unborn.identifier.split(":")[2:]
         return (
             "/" + "/".join([*path, "did.jsonl"]).replace(PLACEHOLDER, "{did}") if path.count(PLACEHOLDER) == 1 else None
@@ -133,7 +132,7 @@ class DidWebvh:
         return DraftedEntry(after.did, signing_input, body, version_id, config, after)
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
-        """Return the state after the entry: its form, hash, proof and what the documents tell. Raises ``LogInvalid``."""
+        """Return the state after the entry: its form, hash, proof and documents. Raises ``LogInvalid``."""
         try:
             if len(entry) > MAX_ENTRY:
                 raise LogInvalid("The entry is too large.")

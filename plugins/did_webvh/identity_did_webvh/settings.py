@@ -68,5 +68,5 @@ class WebvhSettings:
 
     @property
     def rules(self) -> Rules:
-        """The log has no room to say that keys in grace are not held back, so they always are."""
+        """Return the rules of a new DID. Entries cannot state that a key in a grace period may change keys, so it never may."""
         return Rules(max_grace=timedelta(days=self.max_grace_days), strict_grace=True)

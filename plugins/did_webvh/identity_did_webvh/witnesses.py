@@ -15,7 +15,7 @@ WITNESS: Final = "witness"
 
 
 def parameter(change: Change) -> dict[str, Any]:
-    """Return the parameter where the change says who the witnesses are. Raises ``InvalidDocument``."""
+    """Return the parameter if the change names the witnesses. Raises ``InvalidDocument``."""
     match change:
         case Create(witnesses=WitnessList() as asked):
             said = {WITNESS: asked.parameter()}
@@ -31,8 +31,8 @@ def parameter(change: Change) -> dict[str, Any]:
 
 
 def read(said: Mapping[str, Any], *, first: bool) -> dict[str, Any]:
-    """Return the parameter among those of an entry, in the one form that is ours: each witness is a did:key, and only an entry that
-    is not the ``first`` says that there are none. Raises ``LogInvalid``."""
+    """Return the parameter among those of an entry, in the one form that is ours: each witness is a did:key, and the ``first`` entry
+    cannot state that there are none. Raises ``LogInvalid``."""
     if WITNESS not in said:
         return {}
     value = said[WITNESS]

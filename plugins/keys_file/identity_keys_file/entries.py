@@ -19,7 +19,7 @@ class FileInvalid(Exception):
 
 
 def parse_file(data: bytes, *, modified_ns: int) -> list[ApiKey]:
-    """Return the keys of a file; ``modified_ns`` is the age of those that tell none. Raises ``FileInvalid``."""
+    """Return the keys of a file; ``modified_ns`` is the age of entries without a time of their own. Raises ``FileInvalid``."""
     try:
         document = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -88,7 +88,7 @@ def add(transaction: Transaction, item: Item, deadline: int) -> int:
 
 
 def decided(transaction: Transaction) -> list[Decided]:
-    """Return all that is decided and was not told yet, of every process."""
+    """Return all decided outcomes that were not reported yet, of every process."""
     found = []
     for number, state, version, reason, digest, block, sequence, at in transaction.execute(_DECIDED).fetchall():
         where = None if digest is None else index.receipt(digest, block, sequence, at)
@@ -107,7 +107,7 @@ def withdraw(transaction: Transaction, number: int) -> bool:
 
 
 def forget(transaction: Transaction, number: int) -> None:
-    """End the row whose outcome was told."""
+    """End the row whose outcome was reported."""
     transaction.execute(_FORGET, {"id": number})
 
 

@@ -156,7 +156,7 @@ class Chain:
         return hexed(word(await self._read(call("owner")))[12:])
 
     async def refusal(self, sender: str, data: bytes) -> str:
-        """Return what the contract says against a call, in the node's words; empty when it would go through now."""
+        """Return the reason for which the contract refuses a call, in the node's words; empty when it would go through now."""
         try:
             await self._node.call("eth_call", {"from": sender, "to": self._contract, "data": hexed(data)}, "latest")
         except NodeRefused as error:

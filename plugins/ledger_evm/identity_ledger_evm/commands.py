@@ -48,8 +48,7 @@ def deploy(config: Path | None, wait: float) -> None:
 @of_installation
 @as_json
 def status(settings: Settings, transaction: str | None) -> None:
-    """Show contract, owner, purse and entries as the node sees them; or what became of TRANSACTION, a hash that an error
-    or a receipt told.
+    """Show contract, owner, purse and entries as the node sees them; or the state of TRANSACTION, a hash of an error or a receipt.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Puts the contract on a chain, and tells how it and its transactions are doing: what ``commands`` shows."""
+"""Deploy the contract on a chain, and report the state of it and its transactions: what ``commands`` shows."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Deployment(Struct, frozen=True):
 
 
 class ChainStatus(Struct, frozen=True):
-    """How the chain sees it. ``fault`` says what is wrong with the contract's code, or is empty; the balance is
-    the sender's, ``transactions`` how many it has sent."""
+    """How the chain sees it. ``fault`` is the fault of the contract's code, or empty; the balance is the sender's,
+    ``transactions`` how many it has sent."""
 
     chain_id: int
     head_block: int
@@ -91,7 +91,7 @@ async def _deploy(node: Node, settings: EvmSettings, wait_seconds: float) -> Dep
 
 
 async def status(settings: EvmSettings) -> ChainStatus:
-    """Return what the node says. Raises ``LedgerUnavailable``."""
+    """Return the answer of the node. Raises ``LedgerUnavailable``."""
     configured = settings.configured()
     sender: Sender = sender_of(settings, configured.chain_id)
     async with _node(settings) as node:

@@ -65,7 +65,7 @@ class Dispatcher:
         self._trouble = ""
 
     async def dispatch(self, head: Block) -> bool:
-        """Send what should be on its way; whether anything new was signed. What is in the way is told in the station's
+        """Send what should be on its way; whether anything new was signed. The obstacle is in the station's
         ``trouble``."""
         self._trouble = ""
         try:

@@ -1,7 +1,7 @@
 """The local index of the contract's entries, and the cursor: up to which block the chain has been read into it.
 
 Filled from confirmed events only. When the chain takes blocks back that were confirmed, the cursor goes back and the
-entries stay until the chain says something else in their place: our own transactions are then sent again.
+entries stay until the chain has other entries instead: our own transactions are then sent again.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def recorded_by(transaction: Transaction, item: Item, transaction_id: int) -> in
 
 
 def receipt(transaction_hash: bytes, block_number: int, sequence: int, recorded_at: int) -> Receipt:
-    """Return what the columns of a row tell."""
+    """Return the content of the columns of a row."""
     return Receipt(bytes(transaction_hash).hex(), block_number, sequence, EPOCH + recorded_at * MICROSECOND)
 
 

@@ -1,7 +1,7 @@
 """JSON-RPC with a node, by ``httpx``: eight methods, two ways to fail.
 
-A node that does not answer, answers too late or answers nonsense is *away*: what it was asked to do may have been done. A
-node that *refuses* has understood and did not do it. The code that reads a value says of which form it must be.
+A node that does not answer, answers too late or answers nonsense is *away*: what it was asked to do may have been done. A node that
+*refuses* has understood and did not do it. The code that reads a value defines its form.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class NodeAway(NodeError):
 
 
 class NodeRefused(NodeError):
-    """The node says no; the message is its own."""
+    """The node refuses the call; the message is its own."""
 
 
 class Node:

@@ -132,7 +132,7 @@ def set_state(
     block_hash: bytes | None = None,
     reason: str = "",
 ) -> None:
-    """Return what the chain has said of a transaction."""
+    """Return the recorded answer of the chain about a transaction."""
     row = {"id": number, "state": state, "hash": digest, "block_number": block_number, "block_hash": block_hash}
     transaction.execute(_STATE, {**row, "reason": reason})
     if digest is not None:

@@ -16,7 +16,7 @@ from identity_ledger_evm.settings import EvmSettings
 
 
 class KeyUnusable(Exception):
-    """The key cannot be read. The message says where it was looked for, and nothing of it."""
+    """The key cannot be read. The message names the place of the key, and contains nothing of it."""
 
 
 class Signed(Struct, frozen=True):

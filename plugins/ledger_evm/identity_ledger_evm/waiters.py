@@ -21,7 +21,8 @@ class Waiters(Struct):
     _expected: dict[int, tuple[asyncio.Future[Decided | None], int]] = field(default_factory=dict)
 
     def expect(self, number: int, look: int) -> asyncio.Future[Decided | None]:
-        """Resolve when the append is decided, or to None when it is no use to wait for its turn."""
+        """Return the future outcome of the append ``number``. It is None if the append was not sent and a whole later ``look`` at the
+        chain failed."""
         future: asyncio.Future[Decided | None] = asyncio.get_running_loop().create_future()
         self._expected[number] = (future, look)
         return future

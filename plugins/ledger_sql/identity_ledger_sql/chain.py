@@ -1,8 +1,8 @@
 """The two hashes of an entry.
 
-The *transaction hash* says what was recorded and nothing of when or where, so that anyone who asks for an append knows it
-before the answer: a lost answer can be looked up. The *link* chains entry to entry, with the place and the time that the
-ledger gave it; the link of a block's last entry stands for everything up to it.
+The *transaction hash* covers the content, and neither time nor place, so that a caller knows it before the answer of an append: a lost
+answer can be looked up. The *link* chains entry to entry, with the place and the time that the ledger gave it; the link of a block's last
+entry stands for everything up to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The agent at its service: its key, its access token, and calls of the interface.
 
 The key signs client assertions (``private_key_jwt``, RFC 7523 §2.2) and nothing else. The audience is the issuer that the operator has
-set, never one that the service tells: else another service could ask for assertions that are good at this one.
+set, never one that the service names: else another service could ask for assertions that are good at this one.
 """
 
 from __future__ import annotations

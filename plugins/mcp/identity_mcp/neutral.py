@@ -1,9 +1,9 @@
 """Text of others, before a model reads it: a name, a purpose or a message may have been written to be taken for an instruction.
 
-Removed are invisible characters: controls, bidirectional overrides, zero-width characters, tags (Unicode categories Cc, Cf, Co, Cs,
-and the line separators). What people wrote freely is cut; keys and proofs keep their length. Names of credentials, schemas and verifiers
-are shown where they have the form of an identifier: other text, which an older version accepted there, is withheld. What stays is data,
-and the server's instructions say so.
+Removed are invisible characters: controls, bidirectional overrides, zero-width characters, tags (Unicode categories Cc, Cf, Co, Cs, and
+the line separators). What people wrote freely is cut; keys and proofs keep their length. Names of credentials, schemas and verifiers are
+shown where they have the form of an identifier: other text, which an older version accepted there, is withheld. What stays is data, and
+the server's instructions state it.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class AgentServer:
 
     async def call_tool(self, context: Context, called: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         """Raise ``MCPError`` for a tool that there is not. A holder who has to be asked is asked by the client's user, where the
-        client can show a page; else the result says where."""
+        client can show a page; else the result contains the address."""
         if called.name not in TOOLS:
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {neutral(called.name, 'name')}")
         try:
@@ -127,14 +127,14 @@ class AgentServer:
 
 
 def _arguments(called: CallToolRequestParams) -> dict[str, Any]:
-    """Return the arguments of the call; if it continues a call that asked a holder, with the question of that call. It
-    is as good as the sealed text says."""
+    """Return the arguments of the call; if it continues a call that asked a holder, with the question of that call. Its
+    validity is that of the sealed text."""
     given = called.arguments or {}
     return given if called.request_state is None else given | {"consentId": called.request_state}
 
 
 def _shows_pages(context: Context) -> bool:
-    """Return whether the client says so (``elicitation.url``), in a revision in which an answer can ask for input."""
+    """Return whether the client declares it (``elicitation.url``), in a revision in which an answer can ask for input."""
     capabilities = context.session.client_capabilities
     asked = None if capabilities is None else capabilities.elicitation
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS and asked is not None and asked.url is not None

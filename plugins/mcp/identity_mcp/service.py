@@ -34,7 +34,7 @@ class Service(Protocol):
         ...
 
     async def consent(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what the holder says to the arguments of ``request_proof`` or ``request_presentation`` without an IBCT: ``status``
+        """Return the holder's answer to the arguments of ``request_proof`` or ``request_presentation`` without an IBCT: ``status``
         ``approved`` with ``ibct`` and ``credentialId``; ``declined``; ``proved``, as ``request_proof`` answers; ``consent_required`` or
         ``waiting`` with ``consentId``, ``consentUrl`` and ``expiresAt``. Raises as ``ask``."""
         ...

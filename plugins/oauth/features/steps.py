@@ -1,4 +1,4 @@
-"""Access tokens: who gets one, what it says, and what it opens."""
+"""Access tokens: the clients that get one, its content, and the operations that it permits."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ MAX_STATE: Final = 2_048
 
 
 class ReceivedAuthorization(Struct, frozen=True):
-    """A request whose client and redirection URI are known. ``said`` are its parameters, ``state`` the one to send back."""
+    """A request whose client and redirection URI are known. ``said`` has its parameters, ``state`` the one to send back."""
 
     said: Mapping[str, str]
     client: Did

@@ -1,7 +1,7 @@
 """The handler of the operation getMetrics.
 
-Unless they are public, metrics are for API keys with the scope ``service:read``: they tell an attacker what is installed, how loaded it
-is, and whether an attack works.
+Unless they are public, metrics are for API keys with the scope ``service:read``: they would reveal to an attacker what is installed, the
+load, and whether an attack works.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 custodian, prover.
 
 A span has the attributes that the methods here take, and no others: names from the OpenAPI document, from ports and from installed
-plugins, an HTTP method, a status, an error code. No target, no DID, no value, no request id (a client may choose that one), no
-message or traceback of an exception. The trace that a client says it is part of is not continued: a stranger must not decide what is
-kept. The libraries (extra ``otel``) are imported by ``open_tracing`` and what it makes alone.
+plugins, an HTTP method, a status, an error code. No target, no DID, no value, no request id (a client may choose that one), no message or
+traceback of an exception. A trace that a client names is not continued: a stranger must not decide what is kept. The libraries (extra
+``otel``) are imported by ``open_tracing`` and what it makes alone.
 """
 
 from __future__ import annotations

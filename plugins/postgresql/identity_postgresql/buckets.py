@@ -143,7 +143,7 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
         return True
 
     async def reset(self) -> int | None:
-        """Forget every bucket; does not say how many there were."""
+        """Forget every bucket; does not return their number."""
         await self._ask("DELETE FROM throttle_buckets", {})
         return None
 

@@ -73,8 +73,8 @@ class Envelope(Struct, frozen=True):
 
     @classmethod
     def decode_expected(cls, text: str, presented: PresentedProof, disclosed: Mapping[int, bytes]) -> Envelope:
-        """Return an envelope that must say exactly this. Only the proofs are read from it; all the rest is written anew from what
-        the verifier asked and must give the same text. Raises ``ProofInvalid``."""
+        """Return an envelope that must contain exactly this. Only the proofs are read from it; all the rest is written anew from what the
+        verifier asked and must give the same text. Raises ``ProofInvalid``."""
         value = read_members(text, _MEMBERS)
         try:
             envelope = cls(presented, disclosed, base64url_decode(value["bbsProof"]), _proofs(value["predicateProofs"]))

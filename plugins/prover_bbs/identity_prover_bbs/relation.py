@@ -68,7 +68,7 @@ class Relation(Struct, frozen=True):
         return (*([self.ranges.byte_count] if self.ranges.goals else []), *(layout.byte_count for layout in self.sets))
 
     def first_challenge(self, context: Context, points: bytes, domain: int, commitments: list[bytes]) -> Transcript:
-        """Return the first message hashed: everything said so far, the BBS commitments and every A and B. Equation (6.1)."""
+        """Return the first message hashed: everything sent so far, the BBS commitments and every A and B. Equation (6.1)."""
         bound = context_octets(context)
         shown = frame(labels.DISCLOSED, [number(slot) + scalar(value) for slot, value in self.disclosed.items()])
         counts = [number(len(self.hidden)), number(self.statement.schema.message_count)]

@@ -142,7 +142,7 @@ class TokenBucketRedisStorage(TokenBucketStorage):
         return bool(await self._client.ping())
 
     async def reset(self) -> int | None:
-        """Forgets every bucket and says how many there were."""
+        """Delete every bucket and return their number."""
         forgotten = 0
         async for key in self._client.scan_iter(match=f"{_PREFIX}*", count=1000):
             forgotten += await self._client.delete(key)

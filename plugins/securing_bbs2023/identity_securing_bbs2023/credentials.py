@@ -79,7 +79,7 @@ def check_size(value: Any) -> None:
 
 
 def check_document(document: Mapping[str, Any]) -> None:
-    """Raise ``Malformed`` for contexts that are not known, and for a shape that would cost too much or say nothing."""
+    """Raise ``Malformed`` for contexts that are not known, and for a shape that would cost too much or state nothing."""
     contexts = document.get("@context")
     if not isinstance(contexts, list) or not 1 <= len(contexts) <= MAX_CONTEXTS or contexts[0] != VC_CONTEXT:
         malformed(f"the contexts are no list of at most {MAX_CONTEXTS} that begins with that of the data model 2.0")

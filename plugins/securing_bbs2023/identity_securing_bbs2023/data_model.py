@@ -20,7 +20,7 @@ PUBLISHED: Final = {
 
 
 def check_members(document: Mapping[str, Any]) -> None:
-    """Check each reserved member that is there, and that those are there without which nothing is said. Raises ``Malformed``."""
+    """Check each reserved member, and that the required ones are present. Raises ``Malformed``."""
     for name in ("issuer", "credentialSubject"):
         if name not in document:
             malformed(f"{name} is missing")

@@ -110,7 +110,7 @@ class Statements:
         return found
 
     def pinned(self, quads: list[Quad], root: str | None, contexts: Sequence[Any]) -> dict[str, Any]:
-        """Return what the statements say of ``root``, compacted with those of ``contexts`` that are of the wheel.
+        """Return the statements about ``root``, compacted with those of ``contexts`` that are of the wheel.
 
         A term of any other context is written as its IRI. Raises ``Malformed``.
         """

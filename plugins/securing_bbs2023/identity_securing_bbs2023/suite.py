@@ -118,7 +118,7 @@ def verify(
     value: DerivedProofValue,
     public_key: bytes,
 ) -> Disclosure:
-    """Return what the verified statements say. Raises ``Malformed`` or ``Unverified``."""
+    """Return the content of the verified statements. Raises ``Malformed`` or ``Unverified``."""
     try:
         # Before the document is expanded, which takes the longest of all.
         octets_to_proof(ciphersuite, value.proof)

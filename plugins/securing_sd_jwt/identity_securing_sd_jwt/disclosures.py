@@ -1,7 +1,7 @@
 """Selective disclosure in a JWT (RFC 9901): digests in the payload, and the disclosures that open them.
 
-Only SHA-256 is known, the one that every implementation has. Foreign text is read as RFC 9901 §7.1 says: a digest stands
-in one place or the credential is refused, a disclosure that no digest asks for is refused, and a name is never written over. All errors are
+Only SHA-256 is known, the one that every implementation has. Foreign text is read as RFC 9901 §7.1 requires: a digest stands in one place
+or the credential is refused, a disclosure that no digest asks for is refused, and a name is never written over. All errors are
 ``ValueError``, whose text quotes nothing.
 """
 

@@ -1,6 +1,6 @@
 """An SD-JWT VC (draft-ietf-oauth-sd-jwt-vc, RFC 9901) as it comes from a wallet: its parts, the claims, and the holder's signature.
 
-The issuer's signature and the key binding are checked before a claim is believed; which key is the issuer's is the caller's to find out
+The issuer's signature and the key binding are checked before a claim is accepted; which key is the issuer's is the caller's to find out
 from the head. All errors are ``ValueError``, whose text quotes nothing.
 """
 
@@ -29,7 +29,7 @@ Single elements of an ``aud`` that is an array may be."""
 
 
 class PresentedSdJwt(Struct, frozen=True):
-    """One that was opened and not yet believed. ``bound`` are the characters that ``sd_hash`` covers."""
+    """A presentation that was parsed and not yet verified. ``bound`` are the characters that ``sd_hash`` covers."""
 
     issued: CompactJws
     disclosures: Sequence[str]

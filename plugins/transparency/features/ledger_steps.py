@@ -36,7 +36,7 @@ MALFORMED = {"getLedgerTransaction": "/ledger/transactions/ABC", "getLedgerBlock
 
 
 def receipt_of(world: World, name: str) -> dict[str, Any]:
-    """Return what the answer said that made the DID."""
+    """Return the answer that created the DID."""
     return world.person(name).created
 
 

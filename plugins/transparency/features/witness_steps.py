@@ -52,7 +52,7 @@ def is_witness(machine: Machine, name: str) -> None:
 def has_witnessed_did(machine: Machine) -> None:
     witnesses = [word for name in ("Wendy", "Walt") for word in ("--witness", machine.dids[name])]
     words = ("did", "create", "--method", "webvh", "--keys", machine.apart / "Hana.json", "--witness-threshold", "1")
-    machine.dids["Hana"] = machine.told(*words, *witnesses)["did"]
+    machine.dids["Hana"] = machine.run_json(*words, *witnesses)["did"]
 
 
 @given(parsers.parse("{name} approves of the log and the operator publishes that"))
@@ -77,13 +77,13 @@ def approves(machine: Machine, name: str) -> None:
 
 @when("Hana replaces Wendy and Walt by Will")
 def puts_will(machine: Machine) -> None:
-    machine.told("did", "update", "--keys", machine.apart / "Hana.json", "--witness", machine.dids["Will"])
+    machine.run_json("did", "update", "--keys", machine.apart / "Hana.json", "--witness", machine.dids["Will"])
 
 
 @when("Hana adds a service to the DID")
 def adds_service(machine: Machine) -> None:
     words = ("did", "update", "--keys", machine.apart / "Hana.json", "--add-service", "own", "LinkedDomains")
-    machine.told(*words, "https://own.example/")
+    machine.run_json(*words, "https://own.example/")
 
 
 @then("there is no log at the place of the DID")
@@ -99,7 +99,9 @@ def finds_versions_there(machine: Machine, count: str) -> None:
     files = machine.apart / "found.jsonl", machine.apart / "found.json"
     for file, answer in zip(files, (log, approvals), strict=True):
         file.write_bytes(answer.body)
-    checked = machine.told("did", "log", "verify", files[0], "--witness-file", files[1], "--did", machine.dids["Hana"])
+    checked = machine.run_json(
+        "did", "log", "verify", files[0], "--witness-file", files[1], "--did", machine.dids["Hana"]
+    )
     assert checked["versions"] == int(count)
     result = read(machine.apart, machine.dids["Hana"], log.body.splitlines(), files[1])
     assert result.document_metadata["versionId"] == checked["versionId"], result.resolution_metadata

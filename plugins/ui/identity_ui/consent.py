@@ -1,9 +1,9 @@
 """Consent: an agent's request, read by the holder in words, and approved by a delegation of its own and tokens that the page signs.
 
-An agent that the holder knows puts its request into her list. Any other agent gives her a JSON object (``AgentRequest``),
-pasted or behind the ``#`` of a link to this page, which sends it to be read at once. She hands the approval back the same way, or the
-page sends it where the request says that the agent fetches it (``reply``, the extension ``consents``). Each approval makes a delegation for
-exactly these actions, as often as there are tokens and as long as they are good, so that stopping it stops what was approved.
+An agent that the holder knows puts its request into her list. Any other agent gives her a JSON object (``AgentRequest``), pasted or
+behind the ``#`` of a link to this page, which sends it to be read at once. She hands the approval back the same way, or the page sends it
+if the agent fetches it according to the request (``reply``, the extension ``consents``). Each approval makes a delegation for exactly
+these actions, as often as there are tokens and as long as they are good, so that stopping it stops what was approved.
 """
 
 from __future__ import annotations

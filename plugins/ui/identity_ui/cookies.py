@@ -2,7 +2,7 @@
 ends, and which requests come from our own pages.
 
 Nothing is stored until a session ends; then its id is spent as a challenge is, for every process. Requests that change something come
-from our own pages: the browser says so in ``Sec-Fetch-Site`` (Fetch Metadata, W3C), older ones in ``Origin``.
+from our own pages: the browser states it in ``Sec-Fetch-Site`` (Fetch Metadata, W3C), older ones in ``Origin``.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def key_lives(versions: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]
 
 class Level(Struct, frozen=True):
     """One level of the path from a leaf to the root. Spans are the first leaf and the last; ``own`` is the node of the path and ``beside``
-    the one that the proof brings, hashes in base64url; ``is_left`` tells that ``own`` stands on the left."""
+    the one that the proof brings, hashes in base64url; ``is_left``: ``own`` is on the left."""
 
     own: str
     own_span: tuple[int, int]

@@ -212,7 +212,7 @@ def types_of(credentials: Mapping[str, Any]) -> list[str]:
 
 
 def facts_of(proof: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a sentence says of a ProofRecord."""
+    """Return the sentence about a ProofRecord."""
     return {"question": proof["predicates"], "verifier": proof["domain"]}
 
 

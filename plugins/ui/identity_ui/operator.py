@@ -1,7 +1,7 @@
 """The pages of an operator: the health of the service and its records, without attributes of credentials.
 
-Each page asks operations that read, with the API key of the session. What rows say of attributes is not shown: neither names nor values
-are needed to run a service.
+Each page asks operations that read, with the API key of the session. The attributes in rows are not shown: neither names nor values are
+needed to run a service.
 """
 
 from __future__ import annotations

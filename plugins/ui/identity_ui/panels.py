@@ -12,7 +12,7 @@ from identity_core.ports.panel import MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS, 
 
 
 class ShownPanel(Struct, frozen=True):
-    """A panel as a page shows it. ``refusal`` is why it shows nothing, ``cut`` says that there was more than a page shows."""
+    """A panel as a page shows it. ``refusal`` is why it shows nothing, ``cut`` whether there was more than a page shows."""
 
     title: str
     text: str = ""

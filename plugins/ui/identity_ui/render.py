@@ -1,8 +1,8 @@
 """Rendering of pages: a template in the reader's language, under a policy that allows only the scripts of this package.
 
-The policy has a nonce of its own in each answer, so no page may be kept by a cache. htmx acts only on elements that bear the nonce
-(its extension hx-csp), so injected markup would be inert; Trusted Types leave htmx alone to write markup. Jinja2 escapes
-everything; no template says otherwise, and a test looks for it.
+The policy has a nonce of its own in each answer, so no page may be kept by a cache. htmx acts only on elements that bear the nonce (its
+extension hx-csp), so injected markup would be inert; Trusted Types leave htmx alone to write markup. Jinja2 escapes everything; no
+template changes that, and a test checks it.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _packed(name: str) -> bytes:
 
 
 async def _static(name: str, request: Request) -> Answer:
-    """Return the file, compressed where the reader takes that. Pages are not: their length would tell of the secrets in them."""
+    """Return the file, compressed where the reader takes that. Pages are not: their length would reveal secrets in them."""
     headers = [*_ALONE, ("cache-control", "public, max-age=31536000, immutable"), ("vary", "Accept-Encoding")]
     if takes_gzip(request.header("accept-encoding")):
         return Answer(200, _packed(name), STATIC[name], [*headers, ("content-encoding", "gzip")])

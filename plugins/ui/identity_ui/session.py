@@ -1,9 +1,9 @@
 """A holder's session: a cookie that lets the pages read for the holder and suspend delegations, and nothing else.
 
-It begins with a DIDAuth signature whose challenge is bound to the purpose ``read`` and to a body that says ``dashboard``, so no signature
-for an operation begins a session, and none for a session is good for an operation that reads. It has the scopes that read
-and the one that stops agents. Operations never see a cookie, and every other change takes a signature of its own that the page makes. It
-ends after half an hour without a page, after twelve hours, with the key that signed or with its DID, and at sign-out.
+It begins with a DIDAuth signature whose challenge is bound to the purpose ``read`` and to a body that contains ``dashboard``, so no
+signature for an operation begins a session, and none for a session is good for an operation that reads. It has the scopes that read and
+the one that stops agents. Operations never see a cookie, and every other change takes a signature of its own that the page makes. It ends
+after half an hour without a page, after twelve hours, with the key that signed or with its DID, and at sign-out.
 """
 
 from __future__ import annotations

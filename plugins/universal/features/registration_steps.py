@@ -1,4 +1,4 @@
-"""Clients of the DIF Universal Registrar, which know nothing of this service but its paths, and sign what they are told to."""
+"""Clients of the DIF Universal Registrar, which know nothing of this service but its paths, and sign what the service requests."""
 
 from __future__ import annotations
 

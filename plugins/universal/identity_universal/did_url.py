@@ -37,7 +37,7 @@ _KNOWN: Final = ("versionId", "versionTime", "service", "relativeRef")
 
 
 class DidUrl(Struct, frozen=True, kw_only=True):
-    """A DID, and what a DID URL says after it. ``version_time`` is text as it came."""
+    """A DID, and the parts of a DID URL after it. ``version_time`` is text as it came."""
 
     did: Did
     version_id: int | None = None

@@ -39,7 +39,7 @@ class Dereferenced(Struct, frozen=True):
 
 class ResolveIdentifier(Struct, frozen=True):
     """Raises what ``ResolveDid`` does, ``DidMethodNotSupported`` for a DID of a method that is not installed, ``InvalidDidUrl``,
-    ``FeatureNotSupported`` and ``DidUrlNotFound`` for what follows the DID, ``InvalidRequest`` for what is said twice."""
+    ``FeatureNotSupported`` and ``DidUrlNotFound`` for what follows the DID, ``InvalidRequest`` for a repeated parameter."""
 
     resolve: ResolveDid
 

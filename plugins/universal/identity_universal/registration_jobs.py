@@ -1,8 +1,8 @@
 """Jobs of DIF DID Registration (https://identity.foundation/did-registration/#jobid), of which nothing is stored.
 
 A ``jobId`` is all that the next request would have to repeat, in base64url. Nothing of it is trusted: the challenge is known by its MAC
-and binds the body, so that a change of either invalidates the signature. The digest only tells a client that what it repeats
-beside the ``jobId`` is not what it began with.
+and binds the body, so that a change of either invalidates the signature. The digest only detects that a client repeats other members
+beside the ``jobId`` than it began with.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class RegistrationJob(Struct, frozen=True):
         return cls(**members)
 
     def require_same(self, documents: Mapping[str, Any]) -> None:
-        """Raise ``InvalidRequest`` where a request says of ``documents``, which it need not repeat, something else than the first did."""
+        """Raise ``InvalidRequest`` if a request repeats ``documents``, which it need not, with other content than the first."""
         if documents and digest(documents) != self.digest:
             raise InvalidRequest("The job was begun with another document: leave it out, or begin anew.")
 

@@ -1,4 +1,4 @@
-"""Changes of a document as DIF DID Registration says them, in the words of updateDid: what a controller then signs is our own body.
+"""Changes of a document in the form of DIF DID Registration, translated to updateDid: what a controller then signs is our own body.
 
 https://identity.foundation/did-registration/#diddocumentoperation: ``setDidDocument`` gives the whole document, ``addToDidDocument`` and
 ``removeFromDidDocument`` give parts. ``@context`` follows from the document here and is not looked at. What no operation of updateDid can
@@ -32,9 +32,8 @@ _PROOF: Final = "proofOfPossession"
 
 
 def update_body(document: DidDocument, operations: Sequence[str], documents: Sequence[Any]) -> dict[str, Any]:
-    """Return the body of updateDid that turns ``document`` into what ``operations``, one for each of ``documents`` (JSON), say
-    together. Its members are text, or lists of text, for the schema of that body to check. Raises ``InvalidRequest``,
-    ``InvalidDocument``."""
+    """Return the body of updateDid that applies ``operations``, one for each of ``documents`` (JSON), to ``document``. Its members are
+    strings or lists of strings, which the schema of that body checks later. Raises ``InvalidRequest``, ``InvalidDocument``."""
     if len(operations) != len(documents) or not operations:
         raise InvalidRequest("didDocumentOperation and didDocument have one entry for each other.")
     before = _DocumentParts.read(document.did, document.to_json())

@@ -1,4 +1,4 @@
-"""The examples of the tag ``identifiers``: a DID in each form that a resolver's client may ask for, and what is told of the methods."""
+"""The examples of the tag ``identifiers``: a DID in each form that a resolver's client may ask for, and the description of the methods."""
 
 from __future__ import annotations
 

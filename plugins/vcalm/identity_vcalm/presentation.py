@@ -31,7 +31,7 @@ _LABEL: Final = b"identity vcalm challenge 1:"
 
 
 class PresentationRefused(Exception):
-    """``kind`` is the name of a problem type, ``args[0]`` says what is wrong and quotes nothing."""
+    """``kind`` is the name of a problem type, ``args[0]`` is the reason and quotes nothing."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)

@@ -2,7 +2,7 @@
 
 verifyVcalmCredential, verifyVcalmPresentation, createVcalmChallenge.
 
-A plugin that cannot be asked is an error: nothing is known then, and a false ``verified`` would say that something is.
+A plugin that cannot be asked is an error: nothing is known then, and a false ``verified`` would state that something is.
 """
 
 from __future__ import annotations

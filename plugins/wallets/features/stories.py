@@ -111,7 +111,7 @@ def verifier(world: World, name: str = "Vic") -> Person:
 
 
 def wish_of_wallet(world: World, **changed: Any) -> dict[str, Any]:
-    """A request for a credential of the story's schema that says that its holder is 18."""
+    """A request for a credential of the story's schema that states that its holder is 18."""
     one = {"id": "age", "schemaId": world.notes.get("schema", SHOP)}
     one["claims"] = [{"path": ["age_equal_or_over", "18"]}]
     return {"verifierDid": verifier(world).did, "credentials": [one]} | changed

@@ -1,7 +1,7 @@
 """JSON Web Encryption to a key on P-256 (RFC 7516; ECDH-ES of RFC 7518 §4.6, AES-GCM of RFC 7518 §5.3) by joserfc.
 
-Decryption only. What a header may say is for its reader to check before, strictly; compression is switched off here too, because a short
-text could become a long one.
+Decryption only. The reader checks the content of a header before, strictly; compression is switched off here too, because a short text
+could become a long one.
 """
 
 from __future__ import annotations

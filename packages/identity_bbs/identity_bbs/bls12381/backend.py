@@ -46,7 +46,7 @@ class BackendUnavailable(RuntimeError):
 class FixedBases(Protocol):
     """Points that are multiplied again and again; what speeds that up is built for each point at its first use.
 
-    The multiples are looked up by the scalars' digits, so the caches may tell something about them; the number of
+    The multiples are looked up by the scalars' digits, so the caches may reveal something about them; the number of
     additions does not, on the native backends. Not for a secret key.
     """
 
@@ -63,7 +63,7 @@ class FixedBases(Protocol):
 class PointSums(Protocol):
     """Sums of products over many fixed points, of each of which less is kept than ``FixedBases`` keep of one.
 
-    For scalars that are public, or uniform and used once, as masks are: the time may tell how many of their digits are zero.
+    For scalars that are public, or uniform and used once, as masks are: the time may reveal how many of their digits are zero.
     """
 
     def __len__(self) -> int: ...

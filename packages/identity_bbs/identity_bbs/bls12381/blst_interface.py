@@ -1,6 +1,6 @@
 """The part of blst's C interface that the backend uses, from the shared library of ckzg (c-kzg-4844), which contains all of it.
 
-The declarations are those of blst's published header, blst.h. ckzg says nothing about them: whether they fit, the self-test decides.
+The declarations are those of blst's published header, blst.h. ckzg does not document them: whether they fit, the self-test decides.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ Shifts = tuple[Any, ...]
 class BucketSums:
     """``PointSums`` on one curve; ``plus`` is its addition.
 
-    Every bucket starts with a point of unknown logarithm, whose share is taken away at the end, so that no sum adds the identity:
-    the count of additions depends on the number of points alone. Buckets are reached at places that depend on the scalars, which a
-    cache may tell; not for a secret key.
+    Every bucket starts with a point of unknown logarithm, whose share is taken away at the end, so that no sum adds the identity: the
+    count of additions depends on the number of points alone. Buckets are reached at places that depend on the scalars, which a cache may
+    reveal; not for a secret key.
     """
 
     def __init__(self, curve: Curve, plus: Callable[[Any, Any], Any], points: Sequence[G1]) -> None:

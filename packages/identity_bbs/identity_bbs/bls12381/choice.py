@@ -50,7 +50,7 @@ _REFUSED_IN_G2: Final = {"the identity": _INFINITY + bytes(48), "too long": G2_G
 
 
 class SelfTestFailed(Exception):
-    """The backend gave a wrong answer; the text says to which question."""
+    """The backend gave a wrong answer; the text names the question."""
 
 
 def check_answers(curve: Curve) -> None:
@@ -124,7 +124,7 @@ _log = logging.getLogger(__name__)
 
 
 class BackendState(NamedTuple):
-    """The state of a backend. ``curve`` is ``None`` where it cannot be used, and ``reason`` then says why."""
+    """The state of a backend. ``curve`` is ``None`` if it cannot be used; ``reason`` states why."""
 
     name: str
     curve: Curve | None

@@ -117,8 +117,9 @@ class TabledBases(Generic[Table]):
 class WindowedBases(TabledBases[list[list[Any]]]):
     """``FixedBases`` by points whose ``+`` is the group's addition, as pyblst has them.
 
-    ``sum`` then adds without a Python frame an addition, which is half of the time. Each entry is shifted by a point O of unknown logarithm
-    and a sum of n starts at -n·O, as in ``DigitTable``: the identity is added faster than a point, and would tell how many digits are zero.
+    ``sum`` then adds without a Python frame an addition, which is half of the time. Each entry is shifted by a point O of unknown
+    logarithm and a sum of n starts at -n·O, as in ``DigitTable``: the identity is added faster than a point, and would reveal how many
+    digits are zero.
     """
 
     def __init__(self, curve: Curve, shelf: TableShelf, points: Sequence[G1], window: int) -> None:
@@ -171,7 +172,7 @@ class PointDigits:
     """``DigitTable`` by points of any curve.
 
     Each entry is shifted by a point O of unknown logarithm and the sum starts at -n·O, so that a digit of zero costs an
-    addition like every other: the time says nothing about how many digits are zero.
+    addition like every other: the time does not reveal how many digits are zero.
     """
 
     def __init__(self, curve: Curve, points: Sequence[G1], radix: int) -> None:

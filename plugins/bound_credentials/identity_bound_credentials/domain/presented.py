@@ -80,8 +80,8 @@ class PresentedPresentation(Struct, frozen=True):
 
     @property
     def is_of_one_credential(self) -> bool:
-        """Return whether all its predicates are of one credential and all hold. For alternatives, or several credentials, a list of
-        predicates would state too much."""
+        """Return whether a list of predicates states everything that was proven: the question is about one credential, without
+        alternatives, equal attributes and a pseudonym."""
         question = self.question
         return len(question.credentials) == 1 and not question.either and not question.same and not question.pseudonym
 

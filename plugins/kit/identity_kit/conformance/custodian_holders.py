@@ -76,7 +76,7 @@ class HolderPromises(ExaminedCustodian):
 
     async def test_it_signs_no_other_commitment(self, signer: HolderCustodian) -> None:
         """``KeyRefused`` for a commitment to another request, a changed one and none; for a header of another kind of credential, under
-        which the holder would choose what slots 0 and 1 say; and for a key of another type."""
+        which the holder would choose the content of slots 0 and 1; and for a key of another type."""
         await signer.generate("k", multikey.BLS12381G2, did=ISSUER, purpose=PURPOSE)
         commitment = await signer.commit_holder("hana", "a", REQUEST)
         changed = [commitment[:-1] + bytes([commitment[-1] ^ 1]), commitment[:-1], b"", bytes(192)]

@@ -74,13 +74,13 @@ class DidMethodConformance(ChangePromises):
         assert {method.multibase for method in document.methods} == {key.public for key in life.creation.keys}
 
     def test_drafting_and_applying_are_deterministic(self, life: Life) -> None:
-        """The same arguments give the same bytes and the same state, whatever the clock says."""
+        """The same arguments give the same bytes and the same state, at any time of the clock."""
         again = life.method.draft(None, life.creation, BIRTH, signer=life.signer.multikey)
         assert life.signer.seal(again) == life.entries[0]
         assert life.method.apply(None, life.entries[0]) == life.state
 
     def test_a_draft_knows_the_state_that_apply_finds(self, life: Life) -> None:
-        """``after`` says what ``apply`` will say of the sealed entry, and refuses a signature of another key."""
+        """``after`` returns what ``apply`` will return for the sealed entry, and refuses a signature of another key."""
         draft = life.method.draft(None, life.creation, BIRTH, signer=life.signer.multikey)
         assert draft.after(life.signer.sign(draft)) == life.state
         with pytest.raises(LogInvalid):
@@ -105,7 +105,7 @@ class DidMethodConformance(ChangePromises):
             method.check(Did.parse(text))
 
     def test_expansion_is_of_the_did(self, life: Life) -> None:
-        """Check that what the identifier alone tells does not contradict the log."""
+        """Check that the content of the identifier does not contradict the log."""
         known = life.method.expand(life.state.did)
         assert known is None or known.document == life.state.document
 

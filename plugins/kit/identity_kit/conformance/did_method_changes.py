@@ -114,7 +114,7 @@ class ChangePromises(ExaminedDidMethod):
             )
 
     def test_evidence_of_another_key_or_did_or_time_is_refused(self, changing: Life) -> None:
-        """A challenge authorises what it says, for whom it says, as long as it says."""
+        """A challenge authorises only its purpose, for its DID, until its expiry."""
         at = changing.later()
         stranger = changing.controller.key().public
         mine = history.authentication_keys(changing.state, at)[0]
@@ -142,7 +142,7 @@ class ChangePromises(ExaminedDidMethod):
             changing.method.apply(changing.state, changing.entry(Deactivate(forged), at))
 
     def test_a_grace_period_ends_by_itself_and_on_the_record(self, changing: Life) -> None:
-        """The written end of a grace period is the one that every reader computes."""
+        """The version that ends a grace period equals the version that readers compute before it is written."""
         at = changing.later()
         old = changing.state.document.related("authentication")[0]
         end = (at + timedelta(days=7)).replace(microsecond=0)

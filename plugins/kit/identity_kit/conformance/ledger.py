@@ -93,7 +93,7 @@ class LedgerConformance(ExaminedLedger):
         assert (await ledger.append(DID, b"right", expected_version=2)).sequence == 3
 
     async def test_the_same_append_again_is_a_conflict(self, ledger: LedgerBackend) -> None:
-        """A writer that lost an answer and asks again is told apart from one that is first; nothing is recorded twice."""
+        """A writer that repeats its append after a lost answer is distinguished from the first one; nothing is recorded twice."""
         receipt = await ledger.append(DID, b"same", expected_version=0)
         for _ in range(2):
             with pytest.raises(VersionConflict):

@@ -54,7 +54,7 @@ class PresentingProverConformance:
         return prover.present(case.statement, case.witness, bound=case.bound)
 
     def test_it_presents(self, prover: PresentingProver, case: BoundCase, text: str) -> None:
-        """A presentation is verified, and says what it is about."""
+        """A presentation is verified, and contains its question."""
         assert isinstance(prover, PresentingProver)
         prover.verify_presentation(case.statement, text, bound=case.bound, acceptance=Acceptance(NOW))
         said = prover.read_presentation(text)
@@ -67,7 +67,7 @@ class PresentingProverConformance:
         "predicate", [("balance", "lt", 5), ("score", "set_member", [1, 2]), ("debt", "gte", 0)], ids=str
     )
     def test_false_statement_is_refused(self, prover: PresentingProver, predicate: Any) -> None:
-        """A false predicate, and any about a null, has no presentation; the refusal says no more."""
+        """A false predicate, and any about a null, has no presentation; the refusal contains no more."""
         case = BoundCase.build(predicate)
         with pytest.raises(PredicateNotSatisfied) as refusal:
             prover.present(case.statement, case.witness, bound=case.bound)

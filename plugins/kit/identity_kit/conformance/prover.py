@@ -77,7 +77,7 @@ class ProverConformance:
 
     @pytest.mark.parametrize("predicate", HOLDS, ids=str)
     def test_true_statement_is_proved(self, prover: Prover, issuer: Any, predicate: Asked) -> None:
-        """A true predicate has a proof, which verifies and says what it is about."""
+        """A true predicate has a proof, which verifies and contains its question."""
         if predicate[1] not in prover.predicate_types:
             pytest.skip("not offered")
         asked = statement(issuer.key, predicate)

@@ -72,7 +72,7 @@ class ResolvingDidMethodConformance:
                 world.method.check(did)
 
     async def test_published_version_is_shown(self, outside: Opened) -> None:
-        """The state holds the document as it was found, and says that it is alive."""
+        """The state holds the document as it was found, and is not deactivated."""
         async with outside() as world:
             state = await world.method.resolve(world.did)
             assert state is not None, "what is published was not found"

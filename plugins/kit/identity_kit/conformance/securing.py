@@ -78,7 +78,7 @@ class SecuringConformance:
         assert securing.name == securing.name, "the name changes"
 
     async def test_own_signature_is_valid(self, securing: SecuringFormat, presented: Secured, public_key: str) -> None:
-        """``verify`` accepts it, and tells the head that ``read`` tells; asked for no key binding, it vouches for none."""
+        """``verify`` accepts it, and returns the head that ``read`` returns; asked for no key binding, it vouches for none."""
         head = await securing.read(presented)
         assert isinstance(head, SecuredHead)
         assert head.issuer, "it says no issuer"

@@ -38,7 +38,7 @@ _CHUNK_PURPOSE: Final = b"identity backup chunk v1\n"
 
 
 class BackupInvalid(Exception):
-    """An invalid backup: another kind of file, changed, cut off, or sealed under another key. The text tells the operator which."""
+    """An invalid backup: another kind of file, changed, cut off, or sealed under another key. The text states which."""
 
 
 class OperatorKey(Hidden, Struct, frozen=True):

@@ -76,7 +76,7 @@ class Finding(Struct, frozen=True):
 
 
 class StoreExamination:
-    """The examination of one store. ``is_keyed``: the secret is the installation's, so tags can be told from others."""
+    """The examination of one store. ``is_keyed``: ``secret`` is the installation's, so tags are verified."""
 
     def __init__(self, database: Database, secret: bytes, *, is_keyed: bool) -> None:
         self._database = database

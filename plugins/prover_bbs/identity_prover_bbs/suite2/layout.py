@@ -1,8 +1,8 @@
 """The committed vector of a presentation: digits of intervals on linear forms, selectors, free scalars, and rows (PROTOCOL-2.md §6).
 
 A **form** is a sum of messages with signs, over slots of any parts. An interval on a form has its digits in the vector. A **row** is a
-relation a·b = d between affine forms in messages and elements; it says that one of several alternatives holds, or that a message is
-not a value.
+relation a·b = d between affine forms in messages and elements; it states that one of several alternatives holds, or that a message is not
+a value.
 """
 
 from __future__ import annotations

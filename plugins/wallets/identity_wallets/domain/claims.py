@@ -1,7 +1,7 @@
 """The claims of a stored credential in a wallet: its attributes, and booleans that follow from them (SD-JWT VC; ARF Annex 2 for
 ``age_equal_or_over``).
 
-A wallet of today proves no predicates, so the issuer says beforehand where a value stands to each threshold of the schema
+A wallet of today proves no predicates, so the issuer states in advance how a value relates to each threshold of the schema
 (``allowedThresholds``): ``age`` with the thresholds 18 and 65 gives ``age_equal_or_over: {"18": true, "65": false}``, of which a wallet
 discloses one member and neither the others nor the age.
 """
@@ -39,7 +39,7 @@ def claim_names(definition: CredentialSchema) -> list[list[str]]:
 
 
 def check_names(definition: CredentialSchema) -> None:
-    """Raise ``InvalidCredential`` for a schema whose credentials cannot be told as claims."""
+    """Raise ``InvalidCredential`` for a schema whose credentials cannot be expressed as claims."""
     names = [attribute.name for attribute in definition.schema.attributes]
     derived = {one.name + EQUAL_OR_OVER for one in definition.schema.attributes if _thresholds(definition, one)}
     if taken := [name for name in names if name in RESERVED or name in derived]:

@@ -22,7 +22,7 @@ LIFE: Final = timedelta(minutes=10)
 
 
 class PossessionProof(Struct, frozen=True):
-    """One that was opened and not yet believed. ``key_id`` is the DID URL of the key where ``key`` is None."""
+    """A proof of possession that was parsed and not yet verified. ``key_id`` is the DID URL of the key where ``key`` is None."""
 
     jws: CompactJws
     nonce: str

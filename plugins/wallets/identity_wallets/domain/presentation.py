@@ -83,7 +83,7 @@ class WantedCredential(Struct, frozen=True):
         return [[named[name] for name in one] for one in self.sets]
 
     def check(self, claims: Mapping[str, Any], now: datetime, begins: datetime | None, ends: datetime | None) -> None:
-        """Raise unless the claims are of this credential, and of a time that is now."""
+        """Raise ``ValueError`` unless the claims meet this request: type, issuer, values, and a validity that contains ``now``."""
         if claims.get("vct") != self.schema_id:
             raise ValueError("the credential is of another type")
         if self.issuers and claims.get("iss") not in self.issuers:
@@ -96,7 +96,8 @@ class WantedCredential(Struct, frozen=True):
             raise ValueError("a claim that was asked for is not disclosed, or has another value")
 
     def check_claims(self) -> None:
-        """Raise unless every set names claims that there are, each of them is named once, and values are of a type that DCQL has."""
+        """Raise ``ValueError`` unless ids of claims are unique, sets name existing claims, and values have a type of DCQL. If there are
+        sets, each claim needs an id."""
         named = [one.id for one in self.claims if one.id]
         if len(set(named)) != len(named):
             raise ValueError("two claims of a credential have one id")
@@ -190,8 +191,8 @@ class PresentationQuery(Hidden, Struct, frozen=True):
         return has_all and shown == {name for found in whole for one in found for name in one}
 
     def check(self) -> None:
-        """Raise unless a wallet can answer: what ``check_claims`` says of each credential, each has an id of its own, and where
-        there are sets they name every credential, no other, and one of them is required."""
+        """Raise unless a wallet can answer: each credential passes ``check_claims`` and has a unique id. If there are sets, they name
+        every credential and no other, and one of them is required."""
         named = {one.id for one in self.wanted}
         if len(named) != len(self.wanted):
             raise ValueError("two credentials of the request have one id")

@@ -1,7 +1,7 @@
 """createCredentialOffer: lets a wallet collect a stored credential once (OpenID4VCI 1.0 §4.1, pre-authorised code).
 
 The holder of the code gets the credential, so it is the issuer's to give, lives for ten minutes, and works once; with a transaction code,
-which the issuer tells by another way, a stolen code alone is not enough.
+which the issuer sends by another channel, a stolen code alone is not enough.
 """
 
 from __future__ import annotations

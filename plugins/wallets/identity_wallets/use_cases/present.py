@@ -101,7 +101,7 @@ class AcceptPresentation(Struct, frozen=True):
         return await self._accept(query, token)
 
     async def encrypted(self, request_id: str, text: str) -> str | None:
-        """Return what comes encrypted to the key of the request; it may be the answer that the wallet says no."""
+        """Return what comes encrypted to the key of the request; it may be the refusal of the wallet."""
         query = await self.kept.open_for_wallets(request_id)
         if query.secret is None:
             raise OauthRefusal("invalid_request", "The request has no key to encrypt to.")
@@ -123,7 +123,7 @@ class AcceptPresentation(Struct, frozen=True):
         return await self._keep(query, {"state": PRESENTED, "credentials": [*found]}, now)
 
     async def decline(self, request_id: str, state: str | None) -> str | None:
-        """Return the wallet, or its holder, says no."""
+        """Record that the wallet or its holder declined."""
         return await self._decline(await self._open(request_id, state))
 
     async def _decline(self, query: PresentationQuery) -> str | None:

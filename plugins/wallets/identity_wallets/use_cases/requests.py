@@ -93,7 +93,7 @@ class KeptRequests(Hidden, Struct, frozen=True):
         return query
 
     async def answer(self, query: PresentationQuery, answer: JsonValue, now: datetime) -> bool:
-        """Keep what the wallet said; False when there is an answer already, or the request has ended."""
+        """Store the wallet's answer. Return False if there is an answer already, or the request has ended."""
         return await self.presentations.answer(
             query.id, self._seal(query.id, _ANSWER, orjson.dumps([times.printed(now), answer])), now
         )
