@@ -13,13 +13,14 @@ ERASED_HOLDER: Final = "did:erased:holder"
 class RetentionRule(Struct, frozen=True):
     """The retention of the records about people in one table of the store. The texts are SQL of both dialects.
 
-    ``kind``: the name of the table, and of the setting ``retention.<kind>_days``. The table has the columns ``id`` and ``holder``.
+    ``kind``: the name of the table, and of the setting ``retention.<kind>_days``. The table has the column ``id``.
     ``expired``: condition and order of the rows past their time: ``:until`` in microseconds, ``:before`` the first id of that time.
     ``undecided``: the number of reasons why a row cannot be erased yet. Such a row is in no step, and is counted as waiting.
     ``forget``: the statement for a row past its time. ``erase``: the statement for a row whose holder requests it. Both have no
     condition and default to a deletion; ``:nothing`` is empty.
     ``dependent``: a statement that runs for the ``:id`` of each of them.
-    ``columns``: the columns that may be shown, separated by spaces. ``roles``: the columns with the DIDs that a row is about.
+    ``columns``: the columns that may be shown, separated by spaces.
+    ``roles``: the columns with the DIDs that a row is about; the first is that of the holder.
     """
 
     kind: str

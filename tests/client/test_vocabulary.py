@@ -11,7 +11,7 @@ from identity_client.operations import served_operations
 from openapi import clients
 
 # Of a program, and of a client. The generated part of TypeScript and Go has ``issueCredential``.
-NAMES = ("Client", "Signer", "IdentityError", "Expectation", "sign_token", "verify", "read_status")
+NAMES = ("Client", "Signer", "IdentityError", "Expectation", "sign_token", "verify")
 JOBS = ("delegate", "prove", "verify", "issue_credential")
 # The Go standard library has no pairing, so that ``verify`` of Go is a method that calls the service.
 NOT_IN_GO = {"verify"}

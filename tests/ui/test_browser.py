@@ -163,7 +163,7 @@ def test_a_holder_stops_agents_without_scripts_and_without_a_key(site: Site, ope
     plain.context.add_cookies(page.context.cookies())  # type: ignore[arg-type]
     plain.goto(f"{site.url}/ui/agents")
     plain.locator(".cards button.stop").first.click()
-    has_states(plain, "Stopped", "Active")
+    has_states(plain, "Active", "Stopped")
     plain.click("#stop-everything")
     has_states(plain, "Stopped", "Stopped")
     watched.look(plain)

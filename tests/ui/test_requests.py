@@ -112,7 +112,7 @@ def test_request_waits_on_home_until_it_is_answered(
         asked = aki.call("createConsentRequest", wish)
     page, watched = open_window()
     sign_in(page, site, keep=True)
-    expect(page.locator(".waits")).to_contain_text("asks whether your age is at least 18")
+    expect(page.locator(".waits")).to_contain_text("asks: is your age at least 18?")
     watched.look(page)
     examine(page)
     page.locator(".waits a.main").click()

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from identity_client.session import ServiceUnreachable as ServiceUnreachable
     from identity_client.session import Session as Session
     from identity_client.session import UnreadableAnswer as UnreadableAnswer
-    from identity_client.status_list import read_status as read_status
     from identity_client.verification import Expectation as Expectation
     from identity_client.verification import verify as verify
 
@@ -46,7 +45,6 @@ _NAMES = {
     "ibct": ("IbctTemplate", "action_text", "sign_token"),
     "resolution": ("LogPlace", "PlaceUnknown", "require_place"),
     "session": ("Exchange", "IdentityError", "ServiceError", "ServiceUnreachable", "Session", "UnreadableAnswer"),
-    "status_list": ("read_status",),
     "verification": ("Expectation", "verify"),
 }
 

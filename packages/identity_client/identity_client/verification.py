@@ -62,9 +62,8 @@ def proof_members(proof: Any) -> dict[str, Any]:
     """Return the members of a ``ZKProof``, of an answer or record that contains one, or of the text of a proof."""
     whole = proof if isinstance(proof, Mapping) else {"proof": proof}
     inner = whole.get("proof")
-    return {
-        name: one for name, one in (inner if isinstance(inner, Mapping) else whole).items() if name in _PROOF_MEMBERS
-    }
+    members = inner if isinstance(inner, Mapping) else whole
+    return {name: members[name] for name in _PROOF_MEMBERS & members.keys()}
 
 
 def verify(
@@ -82,8 +81,5 @@ def verify(
     issuer the proof is invalid. Needs the extra ``verify``. Raises ``ValueError``: when ``expect`` leaves out what must be compared, no
     proof can meet it, or a log is invalid."""
     for entry in entry_points(group="identity_client", name="verify"):
-        found: dict[str, Any] = entry.load()(
-            proof_members(proof), expect.members(), logs, documents, now or datetime.now(UTC)
-        )
-        return found
+        return dict(entry.load()(proof_members(proof), expect.members(), logs, documents, now or datetime.now(UTC)))
     raise ModuleNotFoundError("no verifier is installed: pip install 'identity-client[verify]'")

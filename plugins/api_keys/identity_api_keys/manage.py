@@ -140,10 +140,8 @@ class UpdateApiKey(Struct, frozen=True):
         """Return the changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` as ``CreateApiKey`` does."""
         says_rights = said.admin is not UNSET or said.scopes is not UNSET
         scopes = scopes_from_request(said) if says_rights else UNSET
-        targets, expires_at = (
-            targets_from_request(said.allowed_targets),
-            expiry_from_request(said.expires_at, self.clock.now()),
-        )
+        targets = targets_from_request(said.allowed_targets)
+        expires_at = expiry_from_request(said.expires_at, self.clock.now())
 
         def decide(key: ApiKey) -> ApiKey:
             if not isinstance(scopes, UnsetType) and scopes != key.scopes:

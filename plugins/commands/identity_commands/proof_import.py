@@ -77,10 +77,8 @@ async def import_proofs(store: Store, proofs: Sequence[StoredProof]) -> int:
         return len(new)
 
     count = await store.database.write(add)
-    event, context = (
-        Event(details={"given": len(proofs), "imported": count}),
-        RequestContext("importProofs", Caller(name=IMPORTED)),
-    )
+    event = Event(details={"given": len(proofs), "imported": count})
+    context = RequestContext("importProofs", Caller(name=IMPORTED))
     await Record(store.activity)(context, event, SystemClock().now(), durable=True)
     return count
 

@@ -32,7 +32,7 @@ from identity_commands.profiles import (
 )
 from identity_commands.refusals import BY_DOCUMENT, as_options
 from identity_commands.secret_input import secret_option
-from identity_commands.terminal import ids_option, on_one_line, show_table, working
+from identity_commands.terminal import ids_option, on_one_line, show_table, shows_tables, working
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import FILE, Whole
 from identity_core.cli.output import Text, fail, prints_json, refused_values
@@ -239,10 +239,23 @@ def add_command(
         sent = {} if body is None else {"body": body(caller, **given)}
         with working("waiting for the service"):
             answer = caller.send(operation_id, *places, **(sent or given))
+            if columns and "{holderDid}" in columns.values() and caller.signer is not None and shows_tables():
+                answer = _with_nicknames(caller, answer)
         show_table(answer if text is None or prints_json() else on_one_line(answer), text=text, columns=columns)
 
     made = group.command(name=name, help=says)(with_caller(all_of(*options)(run), anonymous=anonymous))
     arguments = [str(one.name) for one in made.params if isinstance(one, click.Argument)]
+
+
+def _with_nicknames(caller: RemoteCaller, page: dict[str, Any]) -> dict[str, Any]:
+    """Return a page with the signer's nicknames (``listLabels``) instead of DIDs of holders and agents; without nicknames, unchanged."""
+    try:
+        nicknames = {one["did"]: one["label"] for one in caller.send("listLabels")["items"]}
+    except ServiceError:
+        return page
+    people = {"holderDid", "agentDid"}
+    items = [one | {name: nicknames.get(one[name], one[name]) for name in people & one.keys()} for one in page["items"]]
+    return page | {"items": items}
 
 
 def named(_: RemoteCaller, **members: Any) -> dict[str, Any]:

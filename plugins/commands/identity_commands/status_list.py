@@ -132,11 +132,8 @@ def fetch(url: str, method: str, public_key: str, handle: str | None, digest: st
     The server sees one shard of a thousand gaps and the time. The output is the input of a prover. The exit code is
     1 if the handle is in the list.
     """
-    whole, save, logged = (
-        which.pop("whole"),
-        which.pop("save_proof"),
-        _logged(which.pop("log_key"), which.pop("policy")),
-    )
+    whole, save = which.pop("whole"), which.pop("save_proof")
+    logged = _logged(which.pop("log_key"), which.pop("policy"))
     if save is not None and logged is None:
         raise click.UsageError("--save-proof goes with --log-key or --policy")
     from identity_bound_credentials.domain.status_gaps import HandleListed

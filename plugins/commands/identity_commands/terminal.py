@@ -34,8 +34,13 @@ def show_table(value: Any, text: Text | None = None, *, columns: Mapping[str, Te
     """Print ``value`` as ``show`` does. On a terminal the records of a list, or of a page, are a table with these ``columns``."""
     if click.get_current_context().meta.get(_IDS_ALONE) and not prints_json():
         click.echo("".join(f"{escaped_line(one)}\n" for one in _ids(value)), nl=False)
-    elif columns is None or prints_json() or not is_terminal(sys.stdout) or not _as_table(value, columns):
+    elif columns is None or not shows_tables() or not _as_table(value, columns):
         show(value, text)
+
+
+def shows_tables() -> bool:
+    """Return whether the output is for a terminal, where lists are tables."""
+    return is_terminal(sys.stdout) and not prints_json()
 
 
 def _ids(value: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import click
 import pytest
 from identity_commands.local_server import LocalServer
 
+from identity_client import Client, Signer
 from identity_core.cli import main
 from tests.unit.cli.conftest import Commands
 
@@ -44,6 +46,37 @@ def test_dids_are_listed(remote: Commands, anyone: Commands, hana: tuple[str, Pa
     assert did in [row["did"] for row in pages(remote, "did", "list", "--limit", "200")]
     assert re.search(r"^did:ids:\w+  version \d+  \S+$", remote.ok("did", "list", "--limit", "200"), re.MULTILINE)
     assert "AUTH_REQUIRED" in anyone.refused("did", "list")[0]
+
+
+def test_tables_show_the_nicknames_of_their_reader(
+    remote: Commands, wallet: Path, server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, agent = wallet, remote.json("did", "create", "--keys", wallet.with_name("shopper.json"))["did"]
+    signer = Signer.from_keys(json.loads(keys.read_text()))
+    Client(server.url).as_(signer).call("setLabel", {"label": "My shopper"}, named_did=agent)
+    words = (
+        "delegation",
+        "create",
+        "--keys",
+        keys,
+        "--agent",
+        agent,
+        "--pin",
+        "age",
+        "gte",
+        "18",
+        "--level",
+        "2",
+        "-q",
+    )
+    made = remote.ok(*words).strip()
+    listed = ("delegation", "list", "--keys", keys)
+    assert "My shopper" not in remote.ok(*listed), "programs read DIDs"
+    monkeypatch.setattr("identity_commands.terminal.is_terminal", lambda _: True)
+    (row,) = [line for line in remote.ok(*listed).splitlines() if made in line]
+    assert "My shopper" in row
+    assert agent not in row
+    assert "My shopper" not in remote.ok(*listed, "--json")
 
 
 def test_quiet_prints_ids_alone(remote: Commands, anyone: Commands, hana: tuple[str, Path], tmp_path: Path) -> None:

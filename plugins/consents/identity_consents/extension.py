@@ -14,7 +14,15 @@ from identity_consents.wire import DOCUMENT
 from identity_core.database import Database
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
+from identity_core.ports.retention import RetentionRule
 from identity_core.use_cases.background import ForgetRows
+
+REQUESTS = RetentionRule(
+    kind="consents_requests",
+    expired="expires_at <= :until ORDER BY expires_at",
+    columns="id kind owner agent created_at expires_at",
+    roles=("owner", "agent"),
+)
 
 
 @contextlib.asynccontextmanager
@@ -39,4 +47,5 @@ def identity_extend() -> Extension:
         vital=True,
         adopts=(TABLE,),
         migrations="identity_consents.migrations",
+        retention=(REQUESTS,),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+from identity_consents.extension import REQUESTS
 from identity_consents.store import (
     CONSENT,
     PROOF,
@@ -13,6 +14,7 @@ from identity_consents.store import (
     StoredRequest,
     StoredRequests,
 )
+from identity_operations.retention import StoredRecords
 
 from identity_codec.values import replace
 from identity_core.store import Store
@@ -90,5 +92,25 @@ def test_owner_alone_deletes_and_expired_requests_go(store: Store) -> None:
         assert await requests.get(one.id, CONSENT) is None
         assert await requests.forget(two.expires_at - timedelta(seconds=1), limit=9) == 0
         assert await requests.forget(two.expires_at, limit=9) == 1
+
+    asyncio.run(scenario())
+
+
+def test_requests_are_erased_with_the_records_of_their_holder(store: Store) -> None:
+    async def scenario() -> None:
+        requests, records = StoredRequests(store.database), StoredRecords(store.database, [REQUESTS])
+        for number, kind in ((1, CONSENT), (2, PROOF)):
+            assert await keep(requests, build_request(number, kind=kind))
+        assert await keep(requests, build_request(3, owner=BO, agent=HANA))
+        assert await requests.settle(f"{1:064x}", b"result")
+        shown = await records.page("requests", HANA, after="", limit=9)
+        assert [(row["id"], "sealed" in row, "result" in row) for _, row in shown] == [
+            (f"{number:064x}", False, False) for number in (1, 2, 3)
+        ]
+        assert await records.erase("requests", HANA, limit=9) == 2
+        assert await records.waiting("requests", HANA) == 0
+        assert [await requests.get(f"{number:064x}", kind) for number, kind in ((1, CONSENT), (2, PROOF))] == [None] * 2
+        # Bo's list still has the request of Hana as an agent: it is about Bo.
+        assert await requests.get(f"{3:064x}", CONSENT) is not None
 
     asyncio.run(scenario())

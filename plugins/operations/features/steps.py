@@ -48,7 +48,7 @@ def erases_nobodys(world: World) -> None:
 @then(parsers.re(r"(?P<counts>\d+ .*) are erased"))
 def erased(world: World, counts: str) -> None:
     said = body_of(world.answer)
-    expected = dict.fromkeys(("credentials", "proofs", "timeline", "verifications", "labels"), 0)
+    expected = dict.fromkeys(("credentials", "proofs", "timeline", "verifications", "labels", "requests"), 0)
     expected |= {kind: int(count) for count, kind in (one.split() for one in counts.split(", "))}
     assert (said["holderDid"], said["erased"], said["waiting"]) == (world.person("Hana").did, expected, 0)
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Final
 
-KINDS: Final = ("credentials", "proofs", "timeline", "verifications", "labels")
+KINDS: Final = ("credentials", "proofs", "timeline", "verifications", "labels", "requests")

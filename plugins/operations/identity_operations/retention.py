@@ -20,11 +20,11 @@ _TIMES: Final = frozenset({"at", "created_at", "expires_at", "valid_from", "vali
 
 
 class StoredRecords(Repository):
-    """The records of the tables of ``rules``, by the name of the table without the prefix ``records_``. Each step is one transaction."""
+    """The records of the tables of ``rules``, by the name of the table without the name of its extension. Each step is one transaction."""
 
     def __init__(self, database: Database, rules: Iterable[RetentionRule]) -> None:
         super().__init__(database)
-        self.rules = {rule.kind.removeprefix("records_"): rule for rule in rules}
+        self.rules = {rule.kind.rpartition("_")[2]: rule for rule in rules}
 
     async def forget(self, kind: str, until: datetime, limit: int) -> int:
         """Erase at most ``limit`` records that expired by ``until``, the oldest first. Return how many there were."""
@@ -37,7 +37,7 @@ class StoredRecords(Repository):
         erased now."""
         rule = self.rules[kind]
         # The holder is told that nothing is left: what another process is changing is waited for.
-        which = of_first(rule.kind, f"{_decided(rule)}holder = :holder", waits=True)[self._database.dialect]
+        which = of_first(rule.kind, f"{_decided(rule)}{rule.roles[0]} = :holder", waits=True)[self._database.dialect]
         wanted = {"holder": holder, "limit": limit}
         return await self._erase(rule, f"{rule.erase or _forget(rule)} WHERE {which}", wanted, durable=True)
 
@@ -56,7 +56,7 @@ class StoredRecords(Repository):
         rule = self.rules[kind]
         if not (undecided := rule.undecided):
             return 0
-        sql = f"SELECT count(*) FROM {rule.kind} WHERE holder = :holder AND {undecided} > 0"  # noqa: S608
+        sql = f"SELECT count(*) FROM {rule.kind} WHERE {rule.roles[0]} = :holder AND {undecided} > 0"  # noqa: S608
         return int((await self._rows(sql, {"holder": holder}))[0][0])
 
     async def page(self, kind: str, did: str, *, after: str, limit: int) -> Sequence[tuple[str, dict[str, JsonValue]]]:

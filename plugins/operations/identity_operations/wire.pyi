@@ -17,6 +17,7 @@ class ErasedCounts(Struct, frozen=True, kw_only=True):
     timeline: int
     verifications: int
     labels: int
+    requests: int
 
 class ErasedRecords(Struct, frozen=True, kw_only=True):
     holder_did: str

@@ -57,7 +57,7 @@ def test_nobody_names_another(target: Target, hana: Holder) -> None:
 
 
 @pytest.mark.parametrize(
-    "kinds", [[], ["audit"], ["timeline; DROP TABLE timeline"], ["Timeline"], ["timeline"] * 6, [None], "timeline", {}]
+    "kinds", [[], ["audit"], ["timeline; DROP TABLE timeline"], ["Timeline"], ["timeline"] * 7, [None], "timeline", {}]
 )
 def test_kinds_are_those_that_there_are(target: Target, hana: Holder, kinds: Any) -> None:
     body = {"kinds": kinds}

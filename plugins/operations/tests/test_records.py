@@ -74,7 +74,7 @@ def test_a_holder_erases_her_own_at_the_service(remote: Commands, wallet: Path) 
     told = alone.json("records", "forget", "--keys", wallet, "--kind", "timeline", "--kind", "proofs", "--yes")
     assert told == {
         "holderDid": did,
-        "erased": {"credentials": 0, "proofs": 0, "timeline": 0, "verifications": 0, "labels": 0},
+        "erased": {"credentials": 0, "proofs": 0, "timeline": 0, "verifications": 0, "labels": 0, "requests": 0},
         "waiting": 0,
     }
     refused = alone("records", "forget", "--keys", wallet, "--json")

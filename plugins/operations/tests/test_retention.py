@@ -33,8 +33,8 @@ from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
 from tests.did_use_cases import MovableClock
 from tests.events import write_rows
 
-# Nicknames have no part in a proof (plugins/records/tests/test_labels.py).
-OF_PROOFS = tuple(kind for kind in kinds.KINDS if kind != "labels")
+# Nicknames and requests have no part in a proof (plugins/records/tests/test_labels.py, plugins/consents/tests/test_requests.py).
+OF_PROOFS = tuple(kind for kind in kinds.KINDS if kind not in ("labels", "requests"))
 
 HANA, IRIS = str(HOLDER), "did:example:iris"
 DAY = timedelta(days=1)

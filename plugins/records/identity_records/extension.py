@@ -98,10 +98,8 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     chain = FollowAuditChain(audit)
     cutter = None if days is None else CutAuditLog(audit, timedelta(days=days), clock, clock.monotonic)
     async with chain, cutter or contextlib.nullcontext(), _closing(fetch):
-        broken, stuck = (
-            "A line of the audit log does not follow from the one before.",
-            "Lines past their time cannot go.",
-        )
+        broken = "A line of the audit log does not follow from the one before."
+        stuck = "Lines past their time cannot go."
         gauges = (
             Gauge("audit_chain_broken", "livemax", f"1: {broken}", lambda: bool(chain.broken)),
             Gauge("audit_cut_stuck", "livemax", f"1: {stuck}", lambda: bool(cutter is not None and cutter.fault)),

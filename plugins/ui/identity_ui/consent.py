@@ -42,9 +42,8 @@ class ConsentPages(Struct, frozen=True):
         if id := request.query.get("id"):
             found, _ = await self.requests.get(id, session.caller)
             return await self._show_request(request, session, found.text)
-        listed, labels = await self.waiting(session), await self.names.labels(request, session)
-        shown = NOTHING | {"waiting": listed, "labels": labels}
-        return page("consent.html", request, signed_in=session.target, **shown)
+        listed = await self.waiting(session)
+        return await self._page(request, session, [one.shown for one in listed], waiting=listed)
 
     async def waiting(self, session: Session) -> list[WaitingRequest]:
         """Return the requests of her list that have no answer."""
@@ -61,13 +60,17 @@ class ConsentPages(Struct, frozen=True):
             if found.reply:
                 self._require_asked(found, session)
         except IdentityError as error:
-            shown = NOTHING | {"text": text, "refusal": error}
-            return page("consent.html", request, status=422, signed_in=session.target, **shown)
+            return await self._page(request, session, (), 422, text=text, refusal=error)
         fitting = await self._fitting(request, session, found)
         titles = titles_of(request, await self.names.schemas(request, (one["schemaId"] for one in fitting)))
-        labels = await self.names.labels(request, session)
-        shown = NOTHING | {"text": text, "found": found, "fitting": fitting, "titles": titles, "labels": labels}
-        return page("consent.html", request, signed_in=session.target, **shown)
+        parties = [{"agentDid": found.agent}, *fitting]
+        return await self._page(request, session, parties, text=text, found=found, fitting=fitting, titles=titles)
+
+    async def _page(self, request: Request, session: Session, parties: Any, status: int = 200, **shown: Any) -> Answer:
+        """Return the page with the names of the DIDs in ``parties``."""
+        shown["labels"] = await self.names.labels(request, session)
+        shown["described"] = await self.names.describe(request, session, parties)
+        return page("consent.html", request, status=status, signed_in=session.target, **(NOTHING | shown))
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:
         """Raise ``InvalidRequest`` for the request of another agent, or to another holder."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -98,9 +97,9 @@ class HolderPages(Struct, frozen=True):
         rows, _ = await self._rows(request, session, GetDashboardTimelineQuery(limit=LATEST))
         own = await self._delegations(request, session, holder_did=session.target)
         last = next((row for row in rows if row["kind"] == "proof.generated"), None)
-        counts = Counter(one["status"] for one in own["items"])
         waiting = [] if self.consent is None else await self.consent.waiting(session)
-        return await self.page("home.html", request, session, rows=rows, counts=counts, last=last, waiting=waiting)
+        values = {"rows": rows, "own": own["items"], "last": last, "waiting": waiting}
+        return await self.page("home.html", request, session, **values)
 
     async def activity(self, request: Request, session: Session) -> Answer:
         """Return the timeline, of one kind if the query names it."""

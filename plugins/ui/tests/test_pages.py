@@ -15,6 +15,8 @@ from identity_client.action import pin_of
 from identity_core.api import errors
 from identity_core.api.request import Answer, Request
 from identity_core.errors import DidNotFound
+from identity_core.settings.fields import DEFAULT, Origin
+from identity_core.settings.load import ShownSetting
 
 
 async def refused(request: Request) -> Answer:
@@ -100,15 +102,25 @@ def test_permissions_of_an_agent_are_in_words(action: str, said: str) -> None:
     assert words_of(MACROS.grant(action)) == (said or action)
 
 
-def test_a_setting_that_is_a_list_is_shown_as_one() -> None:
+def test_value_of_pin_is_shown_where_only_one_fits() -> None:
+    kyoto, tokyo = (f"zkp.prove.city.eq.{pin_of(one)}" for one in ("Kyoto", "Tokyo"))
+    pins = [{"attributeName": "city", "type": "eq", "values": ["Kyoto"]}]
+    assert words_of(MACROS.grant(kyoto, False, pins, [kyoto])) == "city is Kyoto"
+    assert words_of(MACROS.grant(tokyo, False, pins, [kyoto, tokyo])) == "city is a fixed value"
+    assert words_of(MACROS.grant("zkp.prove.city.eq", False, pins, [kyoto, "zkp.prove.city.eq"])) == (
+        "city is a value that it chooses"
+    )
+
+
+def test_only_changed_settings_stand_first_and_lists_as_text() -> None:
     rows = [
-        {"key": "key_stores", "value": ("sql", "file"), "origin": "default"},
-        {"key": "cors_origins", "value": (), "origin": "default"},
-        {"key": "data_dir", "value": "/data", "origin": "default"},
-        {"key": "port", "value": 8080, "origin": "default"},
-        {"key": "url", "value": None, "origin": "default"},
+        ShownSetting("key_stores", ("sql", "file"), DEFAULT, "Where keys are."),
+        ShownSetting("cors_origins", (), DEFAULT, ""),
+        ShownSetting("data_dir", "/data", Origin("command line", "--data-dir"), ""),
+        ShownSetting("port", 8080, DEFAULT, ""),
+        ShownSetting("url", None, DEFAULT, ""),
     ]
     request = Request(request_id="1", headers={}, operation_id="")
     text = page("operator_settings.html", request, operator="an operator", rows=rows).body.decode()
     values = re.findall(r'data-th="Value"><span>(.*?)</span>', text)
-    assert values == ["sql, file", "–", "/data", "8080", "–"]
+    assert values == ["/data", "sql, file", "–", "/data", "8080", "–"]

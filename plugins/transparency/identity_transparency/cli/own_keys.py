@@ -47,25 +47,17 @@ def _resealed(done: dict[str, Any]) -> str:
     if done["left_to_do"]:
         lines.append(f"the database may still contain values under the old key: {done['left_to_do']}")
     if done["has_new_master_key"]:
-        lines.append(
-            "a process that did not run during the rotation needs the new master key too; without it, it does not start"
-        )
-        lines.append(
-            "the old master key may have revealed secrets of holders: new credentials are bound to new secrets"
-        )
-        lines.append("`identity doctor` lists the issuers that must replace and revoke credentials on old secrets")
-        lines.append(
-            "earlier backups open with the old master key: make a new backup, then destroy them and the old key"
-        )
+        lines += [
+            "a process that did not run during the rotation needs the new master key too; without it, it does not start",
+            "the old master key may have revealed secrets of holders: new credentials are bound to new secrets",
+            "`identity doctor` lists the issuers that must replace and revoke credentials on old secrets",
+            "earlier backups open with the old master key: make a new backup, then destroy them and the old key",
+        ]
     return "\n".join(lines)
 
 
 def _token_text(done: dict[str, Any]) -> str:
-    old = (
-        "signatures of the old key are refused"
-        if done["compromised"]
-        else "tokens of the old key are valid until they expire"
-    )
+    old = "old signatures are refused" if done["compromised"] else "tokens of the old key are valid until they expire"
     return f"access tokens are signed by key {done['number']}, {done['multikey']}\n{old}\nservice log: {done['service_did']}"
 
 

@@ -23,12 +23,21 @@
   });
 
   // Times are relative in the reader's language, and the title keeps UTC. Without scripts the text of the server stays.
-  const near = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto", style: "short" });
-  const far = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+  const lang = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
+  const near = new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" });
+  const date = new Intl.DateTimeFormat(lang, { dateStyle: "medium" });
+  const far = new Intl.DateTimeFormat(lang, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  const year = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short" });
+  const today = (time) => {
+    const days = Math.round((Date.parse(time.slice(0, 10)) - Date.parse(new Date().toISOString().slice(0, 10))) / 86400000);
+    const text = days > -2 ? new Intl.RelativeTimeFormat(lang, { numeric: "auto" }).format(days, "day") : date.format(new Date(time));
+    return text[0].toUpperCase() + text.slice(1);
+  };
   const relative = (from) => {
     for (const each of all("time[data-live]", from)) {
-      const seconds = (Date.parse(each.dateTime) - Date.now()) / 1000, size = Math.abs(seconds);
-      each.textContent = size < 3600 ? near.format(Math.round(seconds / 60), "minute") : size < 86400 ? near.format(Math.round(seconds / 3600), "hour") : far.format(new Date(each.dateTime));
+      const time = new Date(each.dateTime), seconds = (time - Date.now()) / 1000, size = Math.abs(seconds), kind = each.dataset.live;
+      const whole = time.getFullYear() === new Date().getFullYear() ? far : year;
+      each.textContent = kind === "day" ? today(each.dateTime) : kind === "date" ? date.format(time) : size < 30 ? near.format(0, "second") : size < 3600 ? near.format(Math.round(seconds / 60), "minute") : size < 86400 ? near.format(Math.round(seconds / 3600), "hour") : whole.format(time);
     }
   };
   relative(document);
