@@ -32,6 +32,7 @@ Text = str | Callable[[Any], str]
 _STYLES = {"error:": "red", "  at: ": "cyan", "  do: ": "green"}
 _JSON = "identity.json"
 HELP = "identity.help"
+MOST_HELP = 65_536
 JSON_ERRORS: ContextVar[bool] = ContextVar("identity.json_errors", default=False)
 as_json = click.option(
     "--json",
@@ -75,14 +76,18 @@ def examples_of(words: tuple[str, ...]) -> list[str]:
 
 
 def help_texts(packages: set[str]) -> list[str]:
-    """Return ``help.txt`` of each of these packages. None of them is imported."""
+    """Return the begin of ``help.txt`` of each of these packages, escaped. None of them is imported."""
     from importlib.util import find_spec
 
     texts = []
     for package in sorted(packages):
         # The border of plugins: without its text, a command is still listed.
         with contextlib.suppress(Exception):
-            texts.append(Path(find_spec(package).origin).with_name("help.txt").read_text("utf-8"))  # type: ignore[union-attr, arg-type]
+            # The search for a module within a package would import the package.
+            top, *within = package.split(".")
+            place = Path(find_spec(top).origin).parent.joinpath(*within, "help.txt")  # type: ignore[union-attr, arg-type]
+            with place.open(encoding="utf-8") as file:
+                texts.append("\n".join(map(escaped_line, file.read(MOST_HELP).split("\n"))))
     return texts
 
 

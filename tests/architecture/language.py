@@ -26,8 +26,8 @@ PROSE = (
     "features",
     "identity_core",
     "openapi",
-    "packages/identity_client/README.md",
-    "plugins/README.md",
+    "packages",
+    "plugins",
     "tests",
     "tools",
 )
@@ -210,10 +210,17 @@ def paragraphs(text: str) -> Iterator[str]:
             yield " ".join(block.split())
 
 
+def pages() -> Iterator[Path]:
+    """Yield the prose pages, without the protocol pages, which are specifications."""
+    for path in files(PROSE, ".md"):
+        if not path.name.startswith("PROTOCOL"):
+            yield path
+
+
 def long_sentences() -> list[str]:
     """Return the sentences of more than 30 words in the prose pages."""
     found = []
-    for path in files(PROSE, ".md"):
+    for path in pages():
         for block in paragraphs(path.read_text("utf-8")):
             found += [
                 f"{path.relative_to(ROOT)}: {sentence[:60]}"
@@ -226,7 +233,7 @@ def long_sentences() -> list[str]:
 def long_lines() -> list[str]:
     """Return the prose lines of more than 120 characters, tables and code blocks apart."""
     found = []
-    for path in files(PROSE, ".md"):
+    for path in pages():
         text = re.sub(r"^(```|:::).*?^\1", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
         found += [
             f"{path.relative_to(ROOT)}: {line[:60]}"

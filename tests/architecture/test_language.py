@@ -35,3 +35,9 @@ def test_counters_find_a_violation_of_each_rule() -> None:
     long = " ".join(["word"] * 31) + "."
     page = f"# Title\n\n{long}\n\n| {long} |\n\n```sh\n{long}\n```\n"
     assert list(language.paragraphs(page)) == [long]
+
+
+def test_prose_pages_contain_plugins_without_protocols() -> None:
+    names = {str(path.relative_to(language.ROOT)) for path in language.pages()}
+    assert {"plugins/did_ids/README.md", "packages/identity_tlog/README.md", "plugins/ui/DESIGN.md"} <= names
+    assert "plugins/prover_bbs/identity_prover_bbs/PROTOCOL.md" not in names

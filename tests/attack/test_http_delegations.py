@@ -380,3 +380,15 @@ def test_a_target_cannot_be_cut_off_the_challenge(target: Target) -> None:
         changed = text.replace(origin, forged)
         signature = {"Authorization": header(changed, hana.key.sign(changed.encode()).signature)}
         assert hana.wire.call("POST", PREFIX + path, {}, signature).outcome == (401, "AUTH_FAILED")
+
+
+def test_agent_does_not_hide_behind_those_it_passed_on(target: Target) -> None:
+    """One request suspends 400, and an agent passes on more than that: its own delegation is the oldest."""
+    hana, aki, ben = (target.stranger.holder() for _ in range(3))
+    root = delegate(hana, terms(hana, aki, maxDepth=3))
+    child = terms(hana, ben, parentId=root, maxDepth=2, expiresAt=later(23 * HOUR))
+    passed_on = [delegate(aki, child) for _ in range(401)]
+    answer = ask(hana, "POST", "/delegations/suspend", {"all": True})
+    assert (answer.status, answer.json["suspended"]) == (200, [root]), answer.body
+    assert ask(hana, "GET", f"/delegations/{passed_on[0]}").json["status"] == "suspended"
+    assert ask(hana, "POST", "/delegations/suspend", {"all": True}).json["suspended"] == []

@@ -38,11 +38,24 @@ from tools.bench.servers import UNLIMITED, Server, running
 
 KEY = "bench-ui-" + "k" * 40
 OWN = {"Sec-Fetch-Site": "same-origin", "Accept-Encoding": "gzip, deflate, br"}
-ANYBODY = ("", "/verify", "/recover", "/did/{did}")
-HOLDER = ("/home", "/agents", "/agents/new", "/activity", "/credentials", "/keys", "/issued", "/results", "/consent")
+ANYBODY = ("", "/verify", "/check-log", "/recover", "/did/{did}")
+HOLDER = (
+    "/home",
+    "/agents",
+    "/agents/new",
+    "/activity",
+    "/credentials",
+    "/keys",
+    "/issued",
+    "/types",
+    "/issue",
+    "/results",
+    "/ask",
+    "/consent",
+)
 OPERATOR = tuple(
     f"/operator{place}"
-    for place in ("", "/dids", "/ledger", "/verifications", "/api-keys", "/plugins", "/panels", "/settings", "/doctor")
+    for place in ("", "/dids", "/ledger", "/verifications", "/api-keys", "/plugins", "/audit", "/settings", "/doctor")
 )
 CLICKED = """document.querySelector("#sign-in").addEventListener(
   "submit", () => sessionStorage.setItem("at", performance.timeOrigin + performance.now()), true)"""
@@ -96,7 +109,7 @@ def session_of(server: Server, hana: Signer, http: httpx.Client) -> None:
 def octets_of(http: httpx.Client, answer: httpx.Response) -> int:
     """Those of the page and of the files that it loads, as they come over the wire."""
     total = int(answer.num_bytes_downloaded)
-    for path in set(re.findall(r'(?:src|href)="(/ui/static/[^"]+)"', answer.text)):
+    for path in set(re.findall(r'(?:src|href)="(/ui/static/[^"#]+)', answer.text)):
         total += http.get(path).num_bytes_downloaded
     return total
 

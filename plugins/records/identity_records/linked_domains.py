@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from identity_client.data_integrity import (
+    AHEAD,
     CRYPTOSUITE,
     PROOF_PURPOSE,
     PROOF_TYPE,
@@ -30,6 +31,8 @@ MOST: Final = 16
 
 _LONGEST: Final = 16_384
 _TYPE: Final = "DomainLinkageCredential"
+_BEGINS: Final = ("validFrom", "issuanceDate")
+_ENDS: Final = ("validUntil", "expirationDate")
 
 
 def is_linked(configuration: Mapping[str, JsonValue], origin: str, document: Mapping[str, Any], now: datetime) -> bool:
@@ -52,7 +55,7 @@ def _check_jwt(text: str, origin: str, document: Mapping[str, Any], now: datetim
     check_claims(jws.claims, now, audience=None, required=("iss", "sub", "exp", "vc"))
     if jws.claims["iss"] != did or jws.claims["sub"] != did:
         raise ValueError("iss and sub are not the DID")
-    _check_subject(jws.claims["vc"], origin, did)
+    _check_subject(jws.claims["vc"], origin, did, now)
     key_id = absolute(did, jws.header["kid"])
     JoseKey.of_multikey(assertion_multikey(document, str(key_id), now)).verify(jws)
 
@@ -62,9 +65,9 @@ def _check_proof(credential: Any, origin: str, document: Mapping[str, Any], now:
     expected = {"type": PROOF_TYPE, "cryptosuite": CRYPTOSUITE, "proofPurpose": PROOF_PURPOSE}
     if credential["issuer"] != did or any(proof[name] != value for name, value in expected.items()):
         raise ValueError("the issuer is not the DID, or the proof is of another kind")
-    if times.parse(credential.get("validUntil") or credential["expirationDate"]) <= now:
-        raise ValueError("it has expired")
-    _check_subject(credential, origin, did)
+    if not {*_ENDS} & {*credential}:
+        raise ValueError("it has no end")
+    _check_subject(credential, origin, did, now)
     check_proof_options(proof, now)
     config = {name: value for name, value in proof.items() if name != "proofValue"}
     unsigned = {name: value for name, value in credential.items() if name != "proof"}
@@ -72,7 +75,14 @@ def _check_proof(credential: Any, origin: str, document: Mapping[str, Any], now:
     check_signature(key, proof_input(config, unsigned), multibase.base58btc_decode(proof["proofValue"]))
 
 
-def _check_subject(credential: Mapping[str, Any], origin: str, did: str) -> None:
+def _check_subject(credential: Mapping[str, Any], origin: str, did: str, now: datetime) -> None:
     subject, types = credential["credentialSubject"], credential["type"]
-    if _TYPE not in types or subject["id"] != did or subject["origin"] != origin:
+    begins, ends = ([times.parse(credential[one]) for one in named if one in credential] for named in (_BEGINS, _ENDS))
+    if any(one > now + AHEAD for one in begins) or any(one <= now for one in ends):
+        raise ValueError("it has expired, or is not valid yet")
+    if (
+        _TYPE not in ([types] if isinstance(types, str) else types)
+        or subject["id"] != did
+        or subject["origin"] != origin
+    ):
         raise ValueError("it is no credential about this website and this DID")

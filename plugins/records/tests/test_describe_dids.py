@@ -35,6 +35,7 @@ SEED = bytes(range(32))
 KEY = multikey.encode_public(multikey.ED25519, ed25519.generate(SEED).public)
 KEY_ID = f"{DID}#{KEY}"
 NOW = Clock().now()
+TOMORROW = printed(NOW + timedelta(days=1))
 
 
 def document(relationship: str = "assertionMethod", **method_members: str) -> dict[str, Any]:
@@ -77,12 +78,22 @@ LESS: dict[str, Callable[[], Any]] = {
     "JWT about another subject": lambda: jwt(subject(), sub=OTHER),
     "JWT that has expired": lambda: jwt(subject(), exp=int(NOW.timestamp())),
     "JWT without an end": lambda: jwt(subject(), exp=None),
+    "JWT whose credential has expired": lambda: jwt(subject() | {"expirationDate": printed(NOW)}),
+    "JWT whose credential is not valid yet": lambda: jwt(subject() | {"issuanceDate": TOMORROW}),
+    "JWT whose type contains the name": lambda: jwt(subject() | {"type": "NoDomainLinkageCredential"}),
     "JWT with a changed signature": lambda: jwt(subject())[:-8] + "AAAAAAAA",
     "JWT that is too long": lambda: jwt(subject(), more="x" * 20_000),
     "credential about another origin": lambda: sign_credential(subject(origin="http://shop.example")),
     "credential about another DID": lambda: sign_credential(subject(did=OTHER)),
     "credential by another issuer": lambda: sign_credential(subject() | {"issuer": OTHER}),
     "credential that has expired": lambda: sign_credential(subject() | {"validUntil": printed(NOW)}),
+    "credential with an earlier second end": lambda: sign_credential(subject() | {"expirationDate": printed(NOW)}),
+    "credential without an end": lambda: sign_credential(subject() | {"validUntil": None}),
+    "credential that is not valid yet": lambda: sign_credential(subject() | {"validFrom": TOMORROW}),
+    "credential with a later issuance": lambda: sign_credential(subject() | {"issuanceDate": TOMORROW}),
+    "credential whose type contains the name": lambda: sign_credential(
+        subject() | {"type": "NoDomainLinkageCredential"}
+    ),
     "credential for another purpose": lambda: sign_credential(subject(), proofPurpose="authentication"),
     "credential of another suite": lambda: sign_credential(subject(), cryptosuite="eddsa-rdfc-2022"),
     "changed credential": lambda: sign_credential(subject()) | {"name": "more"},
@@ -122,6 +133,13 @@ def test_only_the_first_credentials_are_tried() -> None:
         ("urn:identity-service:name:%E2%80%AEpohS", None),
         ("urn:identity-service:name:%20Shop", None),
         ("urn:identity-service:name:" + "a" * 81, None),
+        ("urn:identity-service:name:%E3%85%A4", None),
+        ("urn:identity-service:name:Sh%CD%8Fop", None),
+        ("urn:identity-service:name:%E2%A0%80", None),
+        ("urn:identity-service:name:%FF", None),
+        ("urn:identity-service:name:Shop%E2%80%9D", None),
+        ("urn:identity-service:name:a" + "%CC%80" * 79, None),
+        ("urn:identity-service:name:C%CC%A7%CC%81", "C\u0327\u0301"),
         ("urn:identity-service:id:Shop", None),
         ("https://shop.example", None),
     ],

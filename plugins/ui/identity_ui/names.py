@@ -71,10 +71,10 @@ class DidName(Struct, frozen=True):
 
 
 def name_of(did: str, labels: Mapping[str, str], described: Mapping[str, Mapping[str, Any]]) -> DidName:
-    """Return the nickname, else the website that names the DID as its own, else what it calls itself, else the short DID."""
+    """Return the nickname, else the website that names the DID as its own, else its claim in quotation marks, else the short DID."""
     known = described.get(did, {})
-    domain = (known.get("domain") or {}).get("origin")
-    names = {"label": labels.get(did), "domain": domain, "claim": known.get("claim"), "did": short(did)}
+    domain, claim = (known.get("domain") or {}).get("origin"), known.get("claim")
+    names = {"label": labels.get(did), "domain": domain, "claim": claim and f"“{claim}”", "did": short(did)}
     return next(DidName(text, kind) for kind, text in names.items() if text)
 
 

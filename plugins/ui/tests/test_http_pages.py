@@ -7,6 +7,7 @@ import gzip
 import html
 import json
 import re
+import time
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -214,3 +215,23 @@ def test_root_is_page_for_browsers_and_nothing_for_programs(target: Target) -> N
 )
 def test_malformed_form_is_refused(target: Target, body: bytes, media: str, outcome: tuple[int, str]) -> None:
     assert target.wire.call("POST", "/ui/verify", body, OWN | {"Content-Type": media}).outcome == outcome
+
+
+def test_claimed_name_is_marked_in_every_sentence(target: Target) -> None:
+    """An agent that calls itself like a website is not shown as the website that names it."""
+    claim = {"type": "ProfileName", "serviceEndpoint": "urn:identity-service:name:https%3A%2F%2Fbank.example"}
+    hana, mallory = target.stranger.holder(), target.stranger.holder(serviceEndpoints=[claim])
+    expires = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3_600))
+    body = {"holderDid": hana.did, "agentDid": mallory.did, "actions": ["zkp.prove.age.gte"], "autonomyLevel": 3}
+    key = {"X-API-Key": target.stranger.api_key}
+    made = target.wire.call("POST", f"{PREFIX}/delegations", body | {"expiresAt": expires}, key)
+    assert made.status == 201, made.body
+    cookie, shown = cookie_of(begin(hana)), 0
+    for path in ("/ui/home", "/ui/agents", "/ui/activity", f"/ui/delegation/{made.json['id']}"):
+        text = page(target, path, cookie).body.decode()
+        names = re.findall(
+            r"<b[^>]*><bdi>([^<]*bank\.example[^<]*)</bdi></b>( <span class=\"small warn\">name not verified)?", text
+        )
+        assert all(name == "“https://bank.example”" and hint for name, hint in names), (path, names)
+        shown += len(names)
+    assert shown >= 3

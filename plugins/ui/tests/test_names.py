@@ -24,7 +24,7 @@ DOMAIN = {"domain": {"origin": "https://shop.example"}, "claim": "The Shop"}
     [
         ({DID: "My shop"}, DOMAIN, DidName("My shop", "label")),
         ({}, DOMAIN, DidName("https://shop.example", "domain")),
-        ({}, DOMAIN | {"domain": None}, DidName("The Shop", "claim")),
+        ({}, DOMAIN | {"domain": None}, DidName("“The Shop”", "claim")),
         ({}, {"domain": None, "claim": None}, DidName("did:ids:QmSQ…AY94", "did")),
     ],
     ids=["label", "domain", "claim", "did"],

@@ -132,6 +132,8 @@ def test_an_unknown_word_is_one(identity: Commands, install: Install) -> None:
         (b"toy: Play.\nledger.toy: Play deep.\nidentity toy: an example", "Play."),
         (b"identity toy \\\n  --x toy: no\ntoy: Toys | Play.\n", "Play."),
         (b"toy: \xff", "From identity-toy."),
+        (b"toy: \x1b[2J\xe2\x80\xaePlay.\n", "\\u001b[2J\\u202ePlay."),
+        (b"#" * 65_536 + b"\ntoy: Play.\n", "From identity-toy."),
         (None, "From identity-toy."),
     ],
 )
@@ -151,3 +153,15 @@ def test_summary_is_the_line_of_help(
     assert shown.split(maxsplit=1)[1] == line
     assert ("Toys:" in lines) == (b"Toys" in (text or b""))
     assert lines.index("Start:") < lines.index("Identifiers:") < lines.index(shown)
+
+
+def test_help_of_a_package_within_another_imports_neither(identity: Commands, install: Install, tmp_path: Path) -> None:
+    install("identity-toy", "toy", "toy_commands:command", "raise SystemExit('imported')")
+    site = tmp_path / "site"
+    place = site / "identity_toy-1.0.dist-info" / "entry_points.txt"
+    place.write_text(f"{place.read_text()}[identity.help]\ntoy = toy_outer.inner\n")
+    (site / "toy_outer" / "inner").mkdir(parents=True)
+    (site / "toy_outer" / "__init__.py").write_text("raise SystemExit('imported')")
+    (site / "toy_outer" / "inner" / "help.txt").write_text("toy: Play.\n")
+    assert "Play." in identity.ok("--help")
+    assert "toy_outer" not in sys.modules

@@ -42,8 +42,7 @@ class SuspendDelegations(Struct, frozen=True):
         ``InvalidDid``, ``Forbidden``.
         """
         suspended, failed = list[str](), list[tuple[str, str]]()
-        # The oldest first: a delegation is older than those that are passed on under it.
-        for chain in reversed(await self._stoppable(self._filter(wish, context))):
+        for chain in await self._stoppable(self._filter(wish, context)):
             if any(one.id in suspended for one in chain.records):
                 continue
             try:
@@ -66,12 +65,13 @@ class SuspendDelegations(Struct, frozen=True):
         return DelegationFilter(holders=caller.api_key.allowed_targets, agent=agent)
 
     async def _stoppable(self, wanted: DelegationFilter) -> list[DelegationChain]:
-        """Return the newest delegations that are active or scheduled, the newest first."""
+        """Return active and scheduled delegations, those of short chains first: what is passed on under them stops with them."""
         now, after, found = self.clock.now(), None, list[DelegationChain]()
-        while len(found) < MOST:
+        while True:
             chains = await self.delegations.list(wanted, after=after, limit=_PAGE)
             found += (one for one in chains if one.state(now) in _STOPPABLE)
+            # An agent must not hide its delegation behind many that it passed on.
+            found = sorted(found, key=lambda one: len(one.records))[:MOST]
             if len(chains) < _PAGE:
-                break
+                return found
             after = RowPosition(chains[-1].leaf.created_at, chains[-1].leaf.id)
-        return found[:MOST]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -30,6 +31,10 @@ KEPT: Final = 10_000
 MAX_CLAIM: Final = 80
 _CLAIM_SERVICE: Final = "ProfileName"
 _NAME: Final = "urn:identity-service:name:"
+# Quotation marks of pages, characters without a shape, that of undecodable bytes, and accents over other text.
+_MISLEADING: Final = re.compile(
+    r"[“”\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufffd\U000e0100-\U000e01ef]|[\u0300-\u036f]{3}"
+)
 
 FetchConfiguration = Callable[[Did, Location], Awaitable[Mapping[str, JsonValue] | None]]
 """Returns the DID configuration at a place on the web, or None."""
@@ -102,7 +107,7 @@ def _place(origin: str) -> Location:
 
 
 def claim_of(endpoint: str) -> str | None:
-    """Return the TEXT of ``urn:identity-service:name:TEXT``, percent-decoded; None if it is another URL, too long, or not printable."""
+    """Return the TEXT of ``urn:identity-service:name:TEXT``, percent-decoded; None if it is another URL, too long, or not visible text."""
     text = unquote(endpoint.removeprefix(_NAME), errors="replace")
     is_name = endpoint.startswith(_NAME) and 0 < len(text) <= MAX_CLAIM and text.isprintable() and text.strip() == text
-    return text if is_name else None
+    return text if is_name and _MISLEADING.search(text) is None else None
