@@ -160,9 +160,9 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
 
 
 def _join(whole: Json, part: Mapping[str, Any], name: str) -> None:
-    both = whole.keys() & part.keys()
-    if both:
-        raise SourceError(f"{name}: {sorted(both)} is there already")
+    differing = [one for one in sorted(whole.keys() & part.keys()) if whole[one] != part[one]]
+    if differing:
+        raise SourceError(f"{name}: {differing} is there already with another content")
     whole.update(part)
 
 

@@ -51,9 +51,9 @@ type Client struct {
 	signer  *Signer
 }
 
-// ServiceError reports that the service refused (Code is one of the document's), gave no answer (UNREACHABLE, with the Cause), or none that can
+// IdentityError reports that the service refused (Code is one of the document's), gave no answer (UNREACHABLE, with the Cause), or none that can
 // be read (UNREADABLE).
-type ServiceError struct {
+type IdentityError struct {
 	Status  int
 	Code    string
 	Message string
@@ -63,21 +63,26 @@ type ServiceError struct {
 	Cause      error
 }
 
-func (e *ServiceError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
+func (e *IdentityError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
 
-func (e *ServiceError) Unwrap() error { return e.Cause }
+func (e *IdentityError) Unwrap() error { return e.Cause }
 
 // RequestID is the id of the request in the service's log; empty if there is none.
-func (e *ServiceError) RequestID() string {
+func (e *IdentityError) RequestID() string {
 	id, _ := e.Details["requestId"].(string)
 	return id
 }
 
 // Remedy is what can be done about it; empty if the service gave none.
-func (e *ServiceError) Remedy() string {
+func (e *IdentityError) Remedy() string {
 	text, _ := e.Details["remedy"].(string)
 	return text
 }
+
+// ServiceError has the name of version 1.0.
+//
+// Deprecated: leaves in 1.2; use IdentityError.
+type ServiceError = IdentityError
 
 type operation struct {
 	Method, Path, Scheme, Purpose string
@@ -126,7 +131,7 @@ func call[T, P any](ctx context.Context, c *Client, name string, needed object, 
 			strict := wanted
 			strict.Options = &options
 			answer, err = send[T](ctx, c, name, needed, strict, params)
-			var refused *ServiceError
+			var refused *IdentityError
 			// The Idempotency-Key may be that of an earlier try, which such a method answered.
 			isOfNoUse := errors.As(err, &refused) && (refused.Details["member"] == "strictEvidence" || refused.Code == "IDEMPOTENCY_MISMATCH")
 			if !isOfNoUse {
@@ -276,13 +281,13 @@ func (c *Client) attempt(
 		c.options.OnRequest(request)
 	}
 	octets, err := c.send(request, asked.Forms)
-	var known *ServiceError
+	var known *IdentityError
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil && !errors.As(err, &known) {
 		message := fmt.Sprintf("%s does not answer: %v", c.options.URL, err)
-		return nil, &ServiceError{Code: "UNREACHABLE", Message: message, Cause: err}
+		return nil, &IdentityError{Code: "UNREACHABLE", Message: message, Cause: err}
 	}
 	return octets, err
 }
@@ -339,7 +344,7 @@ func (c *Client) send(request *http.Request, forms []string) ([]byte, error) {
 
 // pause is how long to wait before the next attempt, where one is to be made.
 func pause(err error, repeatable bool, attempt int) (time.Duration, bool) {
-	var refused *ServiceError
+	var refused *IdentityError
 	if !errors.As(err, &refused) {
 		return 0, false
 	}
@@ -356,8 +361,8 @@ func pause(err error, repeatable bool, attempt int) (time.Duration, bool) {
 	return first + time.Duration(time.Now().Nanosecond())%first, true
 }
 
-func unreadable(status int, message string) *ServiceError {
-	return &ServiceError{Status: status, Code: "UNREADABLE", Message: message}
+func unreadable(status int, message string) *IdentityError {
+	return &IdentityError{Status: status, Code: "UNREADABLE", Message: message}
 }
 
 func refusal(response *http.Response, octets []byte) error {

@@ -238,14 +238,14 @@ func isComposed(text string) bool {
 	return true
 }
 
-// IBCTWish is what a token shall allow: that Target may have Action proved under the delegation, once, for ExpiresIn (15 minutes where 0).
-type IBCTWish struct {
+// TokenWish is what a token shall allow: that Target may have Action proved under the delegation, once, for ExpiresIn (15 minutes where 0).
+type TokenWish struct {
 	Target, Action, DelegationRef string
 	ExpiresIn                     time.Duration
 }
 
-// SignIBCT makes a token for one request of an agent.
-func SignIBCT(holder Signer, wish IBCTWish) (IBCT, error) {
+// SignToken makes a token for one request of an agent.
+func SignToken(holder Signer, wish TokenWish) (IBCT, error) {
 	random := make([]byte, 32)
 	if _, err := rand.Read(random); err != nil {
 		return IBCT{}, err
@@ -273,6 +273,16 @@ func SignIBCT(holder Signer, wish IBCTWish) (IBCT, error) {
 	token.ProofValue = base58(signature)
 	return token, err
 }
+
+// SignIBCT has the name of version 1.0.
+//
+// Deprecated: leaves in 1.2; call SignToken.
+func SignIBCT(holder Signer, wish TokenWish) (IBCT, error) { return SignToken(holder, wish) }
+
+// IBCTWish has the name of version 1.0.
+//
+// Deprecated: leaves in 1.2; use TokenWish.
+type IBCTWish = TokenWish
 
 // ProofRequest is the request for the proof that a token for one predicate allows, of the credential: parties and predicate are those that the
 // token names. value is nil where it is pinned and not said again. For several predicates, and for neq, there is PresentationOf.

@@ -291,7 +291,7 @@ async def proof_requests(
 
     def request() -> tuple[Any, ...]:
         wish = ibct.IbctTemplate(aki["did"], action, delegation["id"], timedelta(hours=1))
-        body = ibct.proof_request(ibct.issue(signer, wish), credential["id"], value=next(bounds))
+        body = ibct.proof_request(ibct.sign_token(signer, wish), credential["id"], value=next(bounds))
         return "/zkp/delegated-proofs", json.loads(json.dumps(body)), headers
 
     return request

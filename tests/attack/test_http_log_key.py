@@ -147,12 +147,12 @@ def offline(
     from identity_transparency.cli.ledger import _recorded
     from identity_transparency.cli.sources import read_transaction
 
-    from identity_client import Client
+    from identity_client import Session
     from identity_tlog.note import Checkpoint, Note
 
     note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body
     size = Checkpoint.parse(Note.parse(note).text).size
-    with Client(running.wire.url) as http:
+    with Session(running.wire.url) as http:
         paths = [f"/ledger/transactions/{transaction}" for transaction in transactions]
         found = [read_transaction(http.call("GET", path, signed_in=False)) for path in paths]
         own = [one.leaf for one in LoggedHistory.parse(honest.read_bytes()).service]

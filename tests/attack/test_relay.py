@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from identity_client import Client, ForeignOrigin, Signer
+from identity_client import ForeignOrigin, Session, Signer
 from identity_core.cli import main
 from tests.attack.conftest import Target
 
@@ -49,7 +49,7 @@ def test_nothing_is_signed_for_whoever_hands_on_a_challenge(target: Target, rela
     url, caught = relay
     made = target.stranger.holder().created
     hana = Signer(made["did"], made["keys"]["authentication"]["privateKey"])
-    with Client(url) as session:
+    with Session(url) as session:
         assert session.resolve(hana.did)["didDocument"]["id"] == hana.did
         with pytest.raises(ForeignOrigin) as refused:
             session.token(hana)
@@ -57,7 +57,7 @@ def test_nothing_is_signed_for_whoever_hands_on_a_challenge(target: Target, rela
             session.update(hana.did, {"operation": "removeService", "serviceId": "files"}, hana)
     assert refused.value.origin == target.wire.url
     assert caught == []
-    with Client(target.wire.url) as session:
+    with Session(target.wire.url) as session:
         assert session.token(hana)["access_token"]
 
 

@@ -22,7 +22,7 @@ import psycopg
 import pytest
 from identity_commands import verify_log as log
 
-from identity_client import Client, ServiceError, Signer, ibct
+from identity_client import ServiceError, Session, Signer, ibct
 from tests import servers
 from tests.fault import service_process
 from tests.postgres_server import PostgresServer, postgres_server
@@ -126,7 +126,7 @@ def is_upgraded(installation: Installation) -> None:
     assert installation.run("fsck")["findings"] == []
     with service_process.service(installation.folder, environment=installation.environment) as running:
         assert "ALARM" not in running.log.read_text()
-        with Client(running.wire.url, api_key=API_KEY) as session:
+        with Session(running.wire.url, api_key=API_KEY) as session:
             # An upgrade takes nothing away: it was served before, and no setting enables it.
             assert "challenge" in session.call("POST", "/vcalm/challenges", signed_in=False)
             resolves(session, installation.expected["people"])
@@ -145,7 +145,7 @@ def is_upgraded(installation: Installation) -> None:
     assert installation.run("ledger", "audit")["findings"] == []
 
 
-def resolves(session: Client, people: list[dict[str, Any]]) -> None:
+def resolves(session: Session, people: list[dict[str, Any]]) -> None:
     assert len(people) >= 90
     for person in people:
         did = person["did"]
@@ -167,7 +167,7 @@ def resolves(session: Client, people: list[dict[str, Any]]) -> None:
             log.verify(session.get_bytes(f"/dids/{quote(did, safe='')}/log"))
 
 
-def verifies(session: Client, expected: dict[str, Any]) -> None:
+def verifies(session: Session, expected: dict[str, Any]) -> None:
     """Credentials, stored proofs and API keys."""
     for one in expected["credentials"]:
         found = session.call("GET", f"/credentials/{quote(one['id'], safe='')}")
@@ -181,10 +181,10 @@ def verifies(session: Client, expected: dict[str, Any]) -> None:
         assert wrong == wrong_of(proof), checked
         assert checked["verified"] is (wrong == {}), checked
     kept, rotated, revoked = expected["keys"]
-    with Client(session.url, api_key=kept["key"]) as caller:
+    with Session(session.url, api_key=kept["key"]) as caller:
         caller.call("GET", "/admin/api-keys")
     for key in (rotated, revoked):
-        with Client(session.url, api_key=key["key"]) as caller, pytest.raises(ServiceError) as refused:
+        with Session(session.url, api_key=key["key"]) as caller, pytest.raises(ServiceError) as refused:
             caller.call("GET", "/admin/api-keys")
         assert refused.value.status == 401
 
@@ -202,7 +202,7 @@ def wrong_of(proof: dict[str, Any]) -> dict[str, str]:
     return ended | ({"revocation": "PROOF_REVOKED"} if proof["state"] == "revoked" else {})
 
 
-def changes(session: Client, people: list[dict[str, Any]]) -> None:
+def changes(session: Session, people: list[dict[str, Any]]) -> None:
     """Every DID but most of the plain ones is updated; some are rotated, recovered or deactivated then, by their kind of history."""
     for number, person in enumerate(people):
         if person["status"] != 200 or (person["kind"] == "plain" and number % 8 > 0):
@@ -223,7 +223,7 @@ def changes(session: Client, people: list[dict[str, Any]]) -> None:
             assert session.deactivate(did, {"confirm": True, "reason": "after the upgrade"}, signer)["deactivated"]
 
 
-def proves_anew(session: Client, expected: dict[str, Any]) -> None:
+def proves_anew(session: Session, expected: dict[str, Any]) -> None:
     """A new delegation, and a proof from each credential in force."""
     signers = {one["did"]: Signer(one["did"], one["keys"]["authentication"]) for one in expected["people"]}
     holder, agent = signers[expected["holder"]], signers[expected["agent"]]
@@ -242,7 +242,7 @@ def proves_anew(session: Client, expected: dict[str, Any]) -> None:
         if credential["status"] is not None:
             continue
         wish = ibct.IbctTemplate(agent.did, action, delegation, timedelta(minutes=15))
-        body = ibct.proof_request(ibct.issue(holder, wish), credential["id"], value=18)
+        body = ibct.proof_request(ibct.sign_token(holder, wish), credential["id"], value=18)
         made = session.call("POST", "/zkp/delegated-proofs", body=body, headers=bearer)
         checked = session.call("POST", f"/zkp/proofs/{made['proofId']}/verify", body={})
         assert checked["verified"] is True

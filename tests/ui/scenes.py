@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from identity_client import Client, Identity, ServiceError, ibct
+from identity_client import Client, ServiceError, Session, ibct
 from tests.ui.visiting import Site, signer
 
 SHOP: Final = "https://shop.example"
@@ -31,7 +31,7 @@ class Scene:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.named: dict[str, str] = {}
-        self.client = Client(site.url, api_key=site.api_key)
+        self.client = Session(site.url, api_key=site.api_key)
         self._make_issuer()
         self._give_names()
         self._issue()
@@ -44,7 +44,7 @@ class Scene:
 
     def act(self, name: str, operation: str, body: Any = None, **parameters: Any) -> Any:
         """Call an operation, signed by a person."""
-        with Identity(self.site.url).as_(signer(self.site, name)) as person:
+        with Client(self.site.url).as_(signer(self.site, name)) as person:
             return person.call(operation, body, **parameters)
 
     def _make_issuer(self) -> None:
@@ -90,7 +90,7 @@ class Scene:
     def prove(self, agent: str, delegation: str, value: int, **more: str) -> Any:
         """Return the proof that an agent obtains with an approval of Hana."""
         wish = ibct.IbctTemplate(self.site.did(agent), "zkp.prove.age.gte", delegation, timedelta(hours=1))
-        approval = ibct.issue(signer(self.site, "hana"), wish)
+        approval = ibct.sign_token(signer(self.site, "hana"), wish)
         asked = ibct.proof_request(approval, self.named["credential-hana"], value=value)
         bearer = {"Authorization": f"Bearer {self.client.token(signer(self.site, agent))['access_token']}"}
         return self.client.call("POST", "/zkp/delegated-proofs", body=asked | more, headers=bearer)

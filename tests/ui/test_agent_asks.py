@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playwright.sync_api import expect
 
-from identity_client import Client
+from identity_client import Session
 from identity_codec import multikey
 from tests.attack.stranger import Wire
 from tests.mcp_client import call_tool, signed_in
@@ -40,7 +40,7 @@ class Aki:
 
 @pytest.mark.parametrize("approves", [True, False])
 def test_hana_answers_on_her_page(site: Site, open_window: Open, approves: bool) -> None:
-    issue(Client(site.url, api_key=site.api_key), site.did("hana"), age=37, income=1, country="Wakanda")
+    issue(Session(site.url, api_key=site.api_key), site.did("hana"), age=37, income=1, country="Wakanda")
     aki = Aki(site)
     asked = aki.asks()
     page, watched = open_window()

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from identity_client import Identity
+from identity_client import Client
 from plugins.oauth.tests.test_http_oauth import FORM
 from tests.attack.stranger import Wire
 from tests.ui.visiting import Open, Site, examine, press, sign_in, signer
@@ -40,7 +40,7 @@ class _Callback(BaseHTTPRequestHandler):
 def shop(site: Site) -> Iterator[str]:
     """The address of the program, which has registered another port of the same place."""
     service = {"id": "oauth", "type": "OAuthNativeRedirect", "serviceEndpoint": "http://127.0.0.1/back"}
-    with Identity(site.url) as client:
+    with Client(site.url) as client:
         aki = client.as_(signer(site, "aki"))
         aki.call("updateDid", {"operation": "addService", "service": service}, did=site.did("aki"))
     with HTTPServer(("127.0.0.1", 0), _Callback) as server:

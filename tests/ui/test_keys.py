@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from identity_client import Client
+from identity_client import Session
 from tests.servers import run
 from tests.ui.visiting import Open, Site, arrives, examine, give_delegation, has_states, issue, sign_in, sign_out
 
@@ -151,7 +151,7 @@ def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, open_window: O
     expect(page.locator("[data-key]")).to_have_attribute("data-key", made["authentication"]["publicKey"])
     sign_out(page, site)
     signs_in(page, site, file)
-    with Client(site.url) as client:
+    with Session(site.url) as client:
         history = client.history(lost["did"])["items"]
     assert history[-1]["operation"] == "recovered"
     # The old recovery key is spent.
@@ -164,7 +164,7 @@ def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, open_window: O
 
 
 def test_an_export_is_of_everything_and_takes_her_key(site: Site, open_window: Open, tmp_path: Path) -> None:
-    with Client(site.url, api_key=site.api_key) as client:
+    with Session(site.url, api_key=site.api_key) as client:
         issued = issue(client, site.did("wilma"), age=37, income=5_213_774, country="Wakanda")
     page, _ = open_window()
     sign_in(page, site, "wilma", keep=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from identity_ui.render import short
 from playwright.sync_api import expect
 
-from identity_client import Client
+from identity_client import Session
 from tests.ui.visiting import Open, Site, arrives, examine, give_delegation, issue, sign_in
 
 
 def test_titles_stand_for_types_and_limit_the_builder(site: Site, open_window: Open) -> None:
-    issue(Client(site.url, api_key=site.api_key), site.did("hana"), age=37, income=1, country="Wakanda")
+    issue(Session(site.url, api_key=site.api_key), site.did("hana"), age=37, income=1, country="Wakanda")
     page, watched = open_window(locale="de-DE")
     sign_in(page, site, to="credentials")
     expect(page.locator(".cards h2").first).to_have_text("Person of age")

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
-from identity_client import Client, Identity, ibct
+from identity_client import Client, Session, ibct
 from tests.ui.visiting import Open, Site, arrives, examine, issue, press, sign_in, signer
 
 AGE = {"attributeName": "age", "type": "gte", "value": 18}
@@ -17,7 +17,7 @@ AGE = {"attributeName": "age", "type": "gte", "value": 18}
 
 @pytest.fixture(scope="module")
 def credential(site: Site) -> str:
-    return issue(Client(site.url, api_key=site.api_key), site.did("hana"), age=37, income=1, country="Wakanda")
+    return issue(Session(site.url, api_key=site.api_key), site.did("hana"), age=37, income=1, country="Wakanda")
 
 
 def let(site: Site, **more: object) -> str:
@@ -28,15 +28,15 @@ def let(site: Site, **more: object) -> str:
         "autonomyLevel": 4,
         "actions": ["zkp.prove.age.gte"],
     }
-    with Client(site.url, api_key=site.api_key) as client:
+    with Session(site.url, api_key=site.api_key) as client:
         return str(client.call("POST", "/delegations", body=terms | {"expiresAt": "2026-12-31T00:00:00Z"} | more)["id"])
 
 
 def proof_for(site: Site, credential: str, request: dict[str, str]) -> str:
     """Return the proof that Aki makes for a request, as the service answers it."""
     wish = ibct.IbctTemplate(site.did("aki"), "zkp.prove.age.gte", let(site), timedelta(hours=1))
-    asked = ibct.proof_request(ibct.issue(signer(site, "hana"), wish), credential, value=18)
-    with Client(site.url, api_key=site.api_key) as client:
+    asked = ibct.proof_request(ibct.sign_token(signer(site, "hana"), wish), credential, value=18)
+    with Session(site.url, api_key=site.api_key) as client:
         bearer = {"Authorization": f"Bearer {client.token(signer(site, 'aki'))['access_token']}"}
         bound = {name: request[name] for name in ("challenge", "domain")}
         return json.dumps(client.call("POST", "/zkp/delegated-proofs", body=asked | bound, headers=bearer))
@@ -55,7 +55,7 @@ def test_verifier_asks_and_the_proof_is_handed_in(site: Site, open_window: Open,
     examine(page)
     watched.look(page)
     link = page.url
-    with Identity(site.url) as client:
+    with Client(site.url) as client:
         request = client.call("getVerifierRequest", request_id=link.rpartition("/")[2])
     assert (request["link"], request["reference"], request["result"]) == (link, None, None)
     other, others = open_window()
@@ -84,7 +84,7 @@ def test_verifier_asks_and_the_proof_is_handed_in(site: Site, open_window: Open,
 
 
 def test_verifier_cancels_a_request(site: Site, open_window: Open) -> None:
-    with Identity(site.url).as_(signer(site, "vera")) as vera:
+    with Client(site.url).as_(signer(site, "vera")) as vera:
         made = vera.call("createVerifierRequest", {"domain": "https://shop.example", "predicates": [AGE]})
     page, _ = open_window()
     sign_in(page, site, "vera", keep=True, to="results")
@@ -108,7 +108,7 @@ def test_request_waits_on_home_until_it_is_answered(
         "domain": "https://shop.example",
         "purpose": "To buy wine",
     }
-    with Identity(site.url).as_(signer(site, "aki")) as aki:
+    with Client(site.url).as_(signer(site, "aki")) as aki:
         asked = aki.call("createConsentRequest", wish)
     page, watched = open_window()
     sign_in(page, site, keep=True)
@@ -123,14 +123,14 @@ def test_request_waits_on_home_until_it_is_answered(
     expect(page.locator("#told" if approves else "#declined")).to_be_focused()
     page.goto(f"{site.url}/ui/home")
     assert page.locator(".waits").count() == 0
-    with Identity(site.url).as_(signer(site, "aki")) as aki:
+    with Client(site.url).as_(signer(site, "aki")) as aki:
         found = aki.call("getConsentRequest", consent_id=asked["id"])
     assert found["status"] == ("approved" if approves else "declined")
     assert (found["approval"] is not None) is approves
 
 
 def test_issuer_defines_a_type_and_issues(site: Site, open_window: Open) -> None:
-    with Client(site.url, api_key=site.api_key) as client:
+    with Session(site.url, api_key=site.api_key) as client:
         key = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         options = {"additionalKeys": [key], "storeSecrets": True}
         made = client.call("POST", "/dids", body={"method": "ids", "options": options})

@@ -13,7 +13,7 @@ import pytest
 from identity_ui.render import short
 from playwright.sync_api import Page, expect
 
-from identity_client import Client, ServiceError, Signer
+from identity_client import ServiceError, Session, Signer
 from tests.ui.visiting import (
     MARKUP,
     Open,
@@ -47,7 +47,7 @@ class World:
     """What is there before the story begins: Hana's credential from Ivo, and the service as Aki and Vera call it."""
 
     site: Site
-    client: Client
+    client: Session
 
     def person(self, name: str) -> tuple[Signer, dict[str, str]]:
         """Return the signer of a person, and a header with an access token."""
@@ -71,7 +71,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(site: Site) -> World:
-    client = Client(site.url, api_key=site.api_key)
+    client = Session(site.url, api_key=site.api_key)
     issue(client, site.did("hana"), SCHEMA, **VALUES)
     return World(site, client)
 

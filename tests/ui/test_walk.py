@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from identity_client import Client, ibct
+from identity_client import Session, ibct
 from tests.ui.visiting import (
     MARKUP,
     NARROW,
@@ -94,7 +94,7 @@ class Walk:
 @pytest.fixture(scope="module")
 def walk(site: Site, browser: Browser) -> Iterator[Walk]:
     """Yield a site with a credential, a delegation and a proof, where each text that a client may write contains markup."""
-    with Client(site.url, api_key=site.api_key) as client:
+    with Session(site.url, api_key=site.api_key) as client:
         credential = issue(client, site.did("hana"), age=37, income=5_213_774, country="Wakanda")
         client.call("POST", "/admin/api-keys", body={"name": MARKUP, "scopes": ["audit:read"]})
         terms: dict[str, Any] = {"holderDid": site.did("hana"), "agentDid": site.did("aki"), "purpose": MARKUP}
@@ -108,7 +108,7 @@ def walk(site: Site, browser: Browser) -> Iterator[Walk]:
         used = client.call("POST", "/delegations", body=terms)
         client.call("POST", f"/delegations/{given['id']}/revoke", body={"reason": MARKUP})
         wish = ibct.IbctTemplate(site.did("aki"), "zkp.prove.age.gte", used["id"], timedelta(hours=1))
-        asked = ibct.proof_request(ibct.issue(signer(site, "hana"), wish), credential, value=18)
+        asked = ibct.proof_request(ibct.sign_token(signer(site, "hana"), wish), credential, value=18)
         bearer = {"Authorization": f"Bearer {client.token(signer(site, 'aki'))['access_token']}"}
         proof = client.call("POST", "/zkp/delegated-proofs", body=asked | {"domain": MARKUP}, headers=bearer)
         (first, *_) = client.history(site.did("hana"))["items"]

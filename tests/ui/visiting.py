@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from identity_client import Client, ServiceError, Signer
+from identity_client import ServiceError, Session, Signer
 from tests.servers import run
 
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
@@ -167,7 +167,7 @@ def give_delegation(page: Page, site: Site, purpose: str, actions: str = "zkp.pr
     page.click("#create-delegation button[type=submit]")
 
 
-def issue(client: Client, holder: str, schema: str = "https://schemas.example/person", **values: Any) -> str:
+def issue(client: Session, holder: str, schema: str = "https://schemas.example/person", **values: Any) -> str:
     """The id of a credential of ``holder``, by an issuer whose keys the service keeps."""
     attributes: list[dict[str, Any]] = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}]
     attributes[0] |= {"title": "Age in years", "titles": {"de": "Alter in Jahren"}}

@@ -19,7 +19,7 @@ from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_client import Signer
 from identity_client.action import Grant
-from identity_client.session import Client
+from identity_client.session import Session
 from identity_codec import structs
 from identity_codec.deprecation import OldMember
 from identity_codec.structs import Types
@@ -96,7 +96,7 @@ def test_old_names_are_those_of_the_library(program: str) -> None:
 MEMBERS = {
     "encoded": TypedValue(AttributeType.STRING, "x", None),
     "byte_count": LogSize(1, 2),
-    "get_bytes": Client("http://127.0.0.1:1"),
+    "get_bytes": Session("http://127.0.0.1:1"),
     "encode": EntryBody(b"{}", b"{}", "2026-01-01T00:00:00Z"),
 }
 

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 from identity_commands.local_server import local_server
 
-from identity_client import Client, Signer
+from identity_client import Session, Signer
 from identity_client.status_list import ENTRIES
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials import status_list
@@ -59,7 +59,7 @@ def curve(seconds: float) -> None:
 
 def service(seconds: float) -> None:
     """Over HTTP."""
-    with local_server(environment=GENEROUS) as server, Client(server.url, api_key=server.api_key) as session:
+    with local_server(environment=GENEROUS) as server, Session(server.url, api_key=server.api_key) as session:
         ivo = session.create({"method": "ids", "options": {"additionalKeys": [BLS], "storeSecrets": True}})
         hana = session.create({"method": "ids"})
         attributes = schema_json.attributes_json(a_schema())

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from identity_client import Client, ibct
+from identity_client import Session, ibct
 from tests.attack.flood import Flood, variations
 from tools.bench.parties import PATH, Parties, gather
 from tools.bench.servers import UNLIMITED, Server, running
@@ -36,7 +36,7 @@ def dearest(parties: Parties, token: str) -> str:
     wish = ibct.IbctTemplate(
         parties.aki.did, ibct.action_text("balance", "set_member"), parties.delegation_id, timedelta(days=1)
     )
-    body = ibct.proof_request(ibct.issue(parties.hana, wish), parties.credential_id, value=BALANCES)
+    body = ibct.proof_request(ibct.sign_token(parties.hana, wish), parties.credential_id, value=BALANCES)
     made = ask(parties.server, token, json.dumps(body))
     text: str = json.loads(made)["proof"]["proof"]
     return text
@@ -98,7 +98,7 @@ def main() -> None:
         command = [sys.executable, "-m", "identity_core", "serve", "--port", "{port}", "--data-dir", place]
         with running(command, environment, "/ready", status=200, pin=False) as server:
             parties = gather(server, key, "balance", "set_member")
-            with Client(server.url) as session:
+            with Session(server.url) as session:
                 token = str(session.token(parties.aki)["access_token"])
             requests = variations(dearest(parties, token), 24)
             target = ("127.0.0.1", int(server.url.rpartition(":")[2]))

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from identity_client import Client, Signer, ibct
+from identity_client import Session, Signer, ibct
 from identity_codec.times import printed
 from tools.bench.bench_prover import CASES, SCHEMA, VALUES
 from tools.bench.servers import Server
@@ -40,11 +40,11 @@ class Parties:
     def body(self) -> str:
         """A request under a token of its own."""
         wish = ibct.IbctTemplate(self.aki.did, ACTION, self.delegation_id, LIFETIME)
-        return json.dumps(ibct.proof_request(ibct.issue(self.hana, wish), self.credential_id, value=BOUND))
+        return json.dumps(ibct.proof_request(ibct.sign_token(self.hana, wish), self.credential_id, value=BOUND))
 
     def requests(self, count: int) -> Sequence[bytes]:
         """So many requests as they go over the wire, under a new access token of Aki's: it is good for ten minutes."""
-        with Client(self.server.url) as session:
+        with Session(self.server.url) as session:
             header = {"Authorization": f"Bearer {session.token(self.aki)['access_token']}"}
         return [encode_request("POST", PATH, header, self.body()) for _ in range(count)]
 
@@ -52,7 +52,7 @@ class Parties:
 def gather(server: Server, key: str, *more: str, suite: int = 1) -> Parties:
     """Makes the three of them and what they gave each other; ``more`` is one further question, an attribute and a type, ``suite`` that of
     the credential."""
-    with Client(server.url, api_key=key) as session:
+    with Session(server.url, api_key=key) as session:
         bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         ivo = session.create({"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
         hana, aki = (session.create({"method": "ids"}) for _ in range(2))

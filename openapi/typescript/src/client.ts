@@ -3,7 +3,8 @@
 import { canonicalize, hashBody } from "./codec.js";
 import { OPERATIONS, type Operation } from "./operations.js";
 import { signChallenge, type Signer } from "./signing.js";
-import type { Identity, IdentityOptions, OperationId } from "./types.js";
+import type { Expectation } from "./proofs/verify.js";
+import type { Client as Calls, IdentityOptions, OperationId } from "./types.js";
 
 /** The service refused (`code` is one of the document's), or gave no answer (`UNREACHABLE`), or none that can be read (`UNREADABLE`). */
 export class IdentityError extends Error {
@@ -36,12 +37,15 @@ const JSON_FORM = "application/json";
 const DEFAULTS = { timeoutMs: 30_000, retries: 2, maxWaitMs: 60_000, maxAnswerOctets: 16 * 1024 * 1024, maxPages: 10_000 };
 const PASSING = new Set([429, 502, 503, 504]);
 
-/** A client of the service at `options.url`. */
-export function createIdentity(options: IdentityOptions): Identity {
-  // What is undefined is not said.
-  const said = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  return new Service({ ...DEFAULTS, ...said, url: options.url.replace(/\/+$/, "") }).identity();
-}
+/** A client of the service at `options.url`, with a method for each operation. */
+export type Client = Calls;
+export const Client = function (options: IdentityOptions): Client {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  return new Service({ ...DEFAULTS, ...given, url: options.url.replace(/\/+$/, "") }).client();
+} as unknown as new (options: IdentityOptions) => Client;
+
+/** @deprecated until 1.2: call `new Client(options)`. */
+export const createIdentity = (options: IdentityOptions): Client => new Client(options);
 
 class Service {
   constructor(
@@ -49,13 +53,26 @@ class Service {
     private readonly signer?: Signer,
   ) {}
 
-  identity(): Identity {
+  client(): Client {
     const methods = Object.entries<Operation>(OPERATIONS).map(([name, operation]) => [
       name,
       (given: Values = {}) => this.call(operation, given),
     ]);
-    const as = (signer: Signer) => new Service(this.options, signer).identity();
-    return { ...Object.fromEntries(methods), as, each: this.each.bind(this) } as unknown as Identity;
+    const as = (signer: Signer) => new Service(this.options, signer).client();
+    const operations = Object.fromEntries(methods) as unknown as Client;
+    const jobs: Pick<Client, "delegate" | "prove" | "verify"> = {
+      delegate: (holder, terms) => as(holder).createDelegation({ body: { ...terms, holderDid: holder.did } }),
+      prove: async (agent, request) => {
+        const parties = { holderDid: request.ibct.invoker, agentDid: request.ibct.target };
+        return (await as(agent).generateDelegatedProof({ body: { ...request, ...parties } })).proof;
+      },
+      verify: async (proof, expect) => {
+        requireBound(expect);
+        const members = typeof proof === "string" ? { proof } : { ...proof, proof: proof.proof! };
+        return operations.verifyProof({ body: { ...expect, ...members } });
+      },
+    };
+    return { ...operations, ...jobs, as, each: this.each.bind(this) as Client["each"] };
   }
 
   private async *each(name: OperationId, given: Values): AsyncGenerator<unknown, void> {
@@ -151,6 +168,14 @@ class Service {
       throw new IdentityError(0, "UNREACHABLE", `${this.options.url} does not answer: ${reason(error)}`);
     }
   }
+}
+
+/** Throws for an expectation without which a proof could be a replay, or answer another question. */
+function requireBound(expect: Expectation): void {
+  const { predicate, predicates, credentials, challenge, domain, issuerDid } = expect;
+  const bound = { predicate: predicate ?? predicates ?? credentials, challenge, domain, issuerDid: issuerDid ?? credentials };
+  const missing = Object.entries(bound).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length > 0) throw new TypeError(`the proof could be a replay: expect ${missing.join(", ")}`);
 }
 
 /** Path below the prefix, and query. */

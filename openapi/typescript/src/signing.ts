@@ -118,7 +118,7 @@ function byOctets(one: string, other: string): number {
 }
 
 /** A token for one request of an agent, good for `expiresIn` seconds from now. */
-export async function signIbct(
+export async function signToken(
   holder: Signer,
   wish: { target: string; action: string; delegationRef: string; expiresIn?: number },
 ): Promise<Ibct> {
@@ -137,3 +137,6 @@ export async function signIbct(
   };
   return { ...token, proofValue: base58(await holder.sign(utf8(canonicalize(token)))) };
 }
+
+/** @deprecated until 1.2: call `signToken`. */
+export const signIbct = signToken;

@@ -1,8 +1,11 @@
 // What a client of the document's operations looks like, and what it is given.
 
-import type { operations } from "./document.js";
+import type { components, operations } from "./document.js";
 import type { OPERATIONS } from "./operations.js";
+import type { Expectation } from "./proofs/verify.js";
 import type { Signer } from "./signing.js";
+
+type Bodies = components["schemas"];
 
 export type OperationId = keyof typeof OPERATIONS & keyof operations;
 
@@ -41,9 +44,15 @@ type Method<N extends OperationId> = (
   ...given: {} extends Arguments<N> ? [given?: Arguments<N> & CallOptions] : [given: Arguments<N> & CallOptions]
 ) => Promise<Answer<N>>;
 
-export type Identity = { readonly [N in OperationId]: Method<N> } & {
+export type Client = { readonly [N in OperationId]: Method<N> } & {
   /** The same service, with the operations that a DID may ask for signed by `signer`. */
-  as(signer: Signer): Identity;
+  as(signer: Signer): Client;
+  /** Creates a delegation of `holder`, who signs it. */
+  delegate(holder: Signer, terms: Omit<Bodies["CreateDelegationRequest"], "holderDid">): Promise<Bodies["Delegation"]>;
+  /** Requests the proof that the token `request.ibct` allows its agent. */
+  prove(agent: Signer, request: Omit<Bodies["DelegatedProofRequest"], "holderDid" | "agentDid">): Promise<Bodies["ZKProof"]>;
+  /** `verifyProof`. Throws `TypeError` unless predicates, challenge, domain and issuer are expected: the proof could be a replay. */
+  verify(proof: string | Bodies["ZKProof"], expect: Expectation): Promise<Bodies["VerificationResult"]>;
   /** The items of all pages. Ends with an error after `maxPages` of them. */
   each<N extends Paged>(name: N, given: Arguments<N> & CallOptions): AsyncGenerator<Item<N>, void>;
 };

@@ -20,6 +20,7 @@ from identity_client.capability import PROOF_VALUE, SIGNED, TYPE, Capability, Ca
 from identity_client.did import split_did
 from identity_client.did_auth import Signer
 from identity_codec import multibase
+from identity_codec.deprecation import OldName
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import parse, printed
 
@@ -33,7 +34,7 @@ class IbctTemplate(Struct, frozen=True):
     agent: str
     action: str
     delegation: str
-    lifetime: timedelta
+    lifetime: timedelta = timedelta(minutes=15)
 
 
 def action_text(attribute: str, type_: str, *, pin: JsonValue = None) -> str:
@@ -89,11 +90,14 @@ def sign(token: Mapping[str, str], signer: Signer) -> dict[str, str]:
     return {**token, PROOF_VALUE: multibase.base58_encode(signer.pair.sign(signing_input_of(token)))}
 
 
-def issue(signer: Signer, wish: IbctTemplate) -> dict[str, str]:
+def sign_token(signer: Signer, wish: IbctTemplate) -> dict[str, str]:
     """Return a signed token as of now, with an id and a nonce from the operating system's random source."""
     nonce = multibase.base64url_encode(secrets.token_bytes(NONCE_OCTETS))
     token = build(signer.did, wish, now=datetime.now(UTC), id=f"urn:uuid:{uuid.uuid4()}", nonce=nonce)
     return sign(token, signer)
+
+
+issue = OldName("ibct.issue", sign_token)
 
 
 def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValue) -> dict[str, Any]:

@@ -40,9 +40,9 @@ class Exchange(Hidden, Struct, frozen=True):
     milliseconds: float
 
 
-class ServiceError(Exception):
-    """The service answered with an error. ``code``, ``details`` as in the Error shape; ``retry_after_seconds``: the seconds of
-    ``Retry-After`` in an answer to ``Identity``."""
+class IdentityError(Exception):
+    """The service refused a request, does not answer or answers unreadably. ``code`` and ``details`` are as in the Error shape;
+    ``retry_after_seconds`` is the wait that the service requires."""
 
     def __init__(self, status: int, code: str, message: str, details: Mapping[str, Any]) -> None:
         super().__init__(f"{status} {code}: {message}")
@@ -58,6 +58,10 @@ class ServiceError(Exception):
         return str(self.details.get("remedy", ""))
 
 
+class ServiceError(IdentityError):
+    """The service answered with an error."""
+
+
 class UnreadableAnswer(ServiceError):
     """Answer that does not come from the service, or breaks its document."""
 
@@ -65,8 +69,12 @@ class UnreadableAnswer(ServiceError):
         super().__init__(status, UNREADABLE, why, {})
 
 
-class ServiceUnreachable(Exception):
+class ServiceUnreachable(IdentityError):
     """The URL does not answer."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(0, "UNREACHABLE", message, {})
+        self.args = (message,)
 
 
 def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> bytes:
@@ -84,7 +92,7 @@ def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> 
     return bytes(data)
 
 
-class Client:
+class Session:
     """Calls the service at ``url`` (without the prefix), with ``api_key`` or an access ``token`` where an operation wants one;
     ``on_exchange`` is called with every request that was answered. ``origin`` is the service's own name where it is called by another
     (its ``public_url``): challenges of any other are not signed."""
@@ -115,7 +123,7 @@ class Client:
         """Close the connections."""
         self._http.close()
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -199,11 +207,6 @@ class Client:
     def token(self, signer: Signer, *, scope: str | None = None) -> Any:
         """issueToken: an access token of the DID of ``signer``, narrowed to ``scope`` where one is given."""
         return self.signed("POST", "/auth/token", {} if scope is None else {"scope": scope}, signer, "token")
-
-    def key_token(self, *, scope: str | None = None, subject: str | None = None) -> Any:
-        """issueToken for the session's API key, or for the DID ``subject`` that it acts for."""
-        wanted = {"scope": scope, "subject": subject}
-        return self.call("POST", "/auth/token", body={name: each for name, each in wanted.items() if each is not None})
 
     def create(self, body: Any, *, idempotency_key: str | None = None) -> Any:
         """createDid, as ``create_strictly`` sends it; sent again with the same ``idempotency_key``, it gives the same DID."""

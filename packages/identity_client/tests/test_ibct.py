@@ -29,7 +29,7 @@ def unsigned(**change: str) -> dict[str, str]:
 
 
 def test_issued_token_is_read_by_the_service() -> None:
-    token = ibct.issue(SIGNER, WISH)
+    token = ibct.sign_token(SIGNER, WISH)
     now = datetime.now(UTC)
     capability = ibct.verify(token, [PUBLIC], now)
     assert (capability.invoker, capability.target, capability.action) == (HANA, AKI, WISH.action)
@@ -39,7 +39,7 @@ def test_issued_token_is_read_by_the_service() -> None:
 
 
 def test_two_tokens_share_neither_id_nor_nonce() -> None:
-    first, second = ibct.issue(SIGNER, WISH), ibct.issue(SIGNER, WISH)
+    first, second = ibct.sign_token(SIGNER, WISH), ibct.sign_token(SIGNER, WISH)
     assert first["id"] != second["id"]
     assert first["nonce"] != second["nonce"]
 

@@ -19,7 +19,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from identity_client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer, hash_body
+from identity_client import Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Session, Signer, hash_body
 from identity_core.domain.dids import challenge, keys
 from packages.identity_client.tests.test_did_auth import DID, PAIR, TARGET, text
 
@@ -70,7 +70,7 @@ def other() -> Iterator[Other]:
 
 
 def test_the_api_key_goes_where_nothing_else_speaks(other: Other) -> None:
-    with Client(other.url + "/", api_key="secret") as session:
+    with Session(other.url + "/", api_key="secret") as session:
         session.create({"method": "ids"}, idempotency_key="once")
         session.resolve(DID)
         session.call("PATCH", "/dids/x", headers={"Authorization": "DIDAuth x"})
@@ -83,7 +83,7 @@ def test_the_api_key_goes_where_nothing_else_speaks(other: Other) -> None:
 
 
 def test_a_did_is_one_segment_of_the_path(other: Other) -> None:
-    with Client(other.url) as session:
+    with Session(other.url) as session:
         session.resolve("did:web:id.example%3A8443/../x?y#z", versionId=3)
     assert other.asked[0][1] == "/api/v1/dids/did%3Aweb%3Aid.example%253A8443%2F..%2Fx%3Fy%23z?versionId=3"
 
@@ -91,7 +91,7 @@ def test_a_did_is_one_segment_of_the_path(other: Other) -> None:
 def test_a_change_is_signed_for_itself(other: Other) -> None:
     body = {"operation": "removeService", "serviceId": "files"}
     other.challenge = text(target=TARGET)
-    with Client(other.url, origin="https://id.example") as session:
+    with Session(other.url, origin="https://id.example") as session:
         session.update(DID, body, SIGNER)
     (ask, change) = other.asked
     assert f"bodyHash={hash_body(body)}" in ask[1]
@@ -111,7 +111,7 @@ def test_service_that_offers_another_challenge_gets_no_signature(
     other: Other, purpose: str | None, target: str | None
 ) -> None:
     other.challenge = text(purpose=purpose, target=target)
-    with Client(other.url) as session, pytest.raises(ValueError, match=r"something else|not bound"):
+    with Session(other.url) as session, pytest.raises(ValueError, match=r"something else|not bound"):
         session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)
     assert len(other.asked) == 1
 
@@ -119,7 +119,7 @@ def test_service_that_offers_another_challenge_gets_no_signature(
 def test_relayed_challenge_gets_no_signature(other: Other) -> None:
     """The challenge would sign in there in the holder's name."""
     other.challenge = text(target=TARGET)
-    with Client(other.url) as session, pytest.raises(ForeignOrigin, match=r"https://id\.example"):
+    with Session(other.url) as session, pytest.raises(ForeignOrigin, match=r"https://id\.example"):
         session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)
     assert len(other.asked) == 1
 
@@ -127,7 +127,7 @@ def test_relayed_challenge_gets_no_signature(other: Other) -> None:
 def test_a_refusal_is_read(other: Other) -> None:
     other.status = 422
     other.body = b'{"error": {"code": "INVALID_DOCUMENT", "message": "no", "details": {"requestId": "1"}}}'
-    with Client(other.url) as session, pytest.raises(ServiceError) as refused:
+    with Session(other.url) as session, pytest.raises(ServiceError) as refused:
         session.create({})
     error = refused.value
     assert (error.status, error.code, error.message, error.details) == (
@@ -142,25 +142,25 @@ def test_a_refusal_is_read(other: Other) -> None:
 @pytest.mark.parametrize("media_type", ["text/html", "application/json"])
 def test_any_other_error_is_readable_too(other: Other, body: bytes, media_type: str) -> None:
     other.status, other.body, other.media_type = 502, body, media_type
-    with Client(other.url) as session, pytest.raises(ServiceError) as refused:
+    with Session(other.url) as session, pytest.raises(ServiceError) as refused:
         session.create({})
     assert (refused.value.status, refused.value.code) == (502, "UNREADABLE")
 
 
 def test_text_stays_text(other: Other) -> None:
     other.media_type, other.body = "application/jsonl", b'{"a":1}\n{"a":2}\n'
-    with Client(other.url) as session:
+    with Session(other.url) as session:
         assert session.log(DID) == '{"a":1}\n{"a":2}\n'
 
 
 def test_nobody_there() -> None:
-    with Client("http://127.0.0.1:1") as session, pytest.raises(ServiceUnreachable):
+    with Session("http://127.0.0.1:1") as session, pytest.raises(ServiceUnreachable):
         session.resolve(DID)
 
 
 def test_observer_gets_answers_and_refusals(other: Other) -> None:
     told: list[Exchange] = []
-    with Client(other.url, on_exchange=told.append) as session:
+    with Session(other.url, on_exchange=told.append) as session:
         session.create({"method": "ids"})
         other.status, other.body = 404, b'{"error": {"code": "DID_NOT_FOUND", "message": "no"}}'
         with pytest.raises(ServiceError):
@@ -184,9 +184,9 @@ def test_only_a_client_of_https_reads_the_trust_store(monkeypatch: pytest.Monkey
         raise RuntimeError("the trust store is read")
 
     monkeypatch.setattr(ssl, "create_default_context", read)
-    Client("http://127.0.0.1:1").close()
+    Session("http://127.0.0.1:1").close()
     with pytest.raises(RuntimeError, match="the trust store is read"):
-        Client("https://id.example")
+        Session("https://id.example")
 
 
 def test_it_trusts_the_authority_that_the_environment_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,11 +218,11 @@ def test_it_trusts_the_authority_that_the_environment_names(tmp_path: Path, monk
         url = f"https://127.0.0.1:{server.server_port}"
         for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
             monkeypatch.delenv(variable, raising=False)
-        with Client(url) as client, pytest.raises(ServiceUnreachable):
+        with Session(url) as client, pytest.raises(ServiceUnreachable):
             client.call("GET", "/health")
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
         # A proxy of the environment is asked nothing.
         monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-        with Client(url) as client:
+        with Session(url) as client:
             assert client.call("GET", "/health") == {}
         server.shutdown()

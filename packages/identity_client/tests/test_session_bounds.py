@@ -7,7 +7,7 @@ import gzip
 import pytest
 from identity_transparency.cli.ledger_checkpoint import cosigned
 
-from identity_client import Client, UnreadableAnswer, session
+from identity_client import Session, UnreadableAnswer, session
 from identity_tlog.note import Checkpoint
 from tests.fixed_answers import answering
 
@@ -15,7 +15,7 @@ from tests.fixed_answers import answering
 def test_a_compressed_answer_is_not_unpacked() -> None:
     with (
         answering(gzip.compress(bytes(10_000_000), mtime=0), Content_Encoding="gzip") as (url, accepted),
-        Client(url) as client,
+        Session(url) as client,
     ):
         for call in (lambda: client.call("GET", "/health"), lambda: client.get_bytes("/ledger/checkpoint")):
             with pytest.raises(UnreadableAnswer, match="compressed"):
@@ -27,11 +27,11 @@ def test_an_answer_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "MOST_OCTETS", 1000)
     with (
         answering(bytes(1001)) as (url, _),
-        Client(url) as client,
+        Session(url) as client,
         pytest.raises(UnreadableAnswer, match="more than 1000 bytes"),
     ):
         client.get_bytes("/ledger/checkpoint")
-    with answering(bytes(1000)) as (url, _), Client(url) as client:
+    with answering(bytes(1000)) as (url, _), Session(url) as client:
         assert client.get_bytes("/ledger/checkpoint") == bytes(1000)
 
 

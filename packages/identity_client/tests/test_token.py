@@ -1,4 +1,4 @@
-"""``Client.token``: a challenge for exactly this purpose and body is fetched, signed and sent."""
+"""``Session.token``: a challenge for exactly this purpose and body is fetched, signed and sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import orjson
 
-from identity_client import Client, Signer
+from identity_client import Session, Signer
 from identity_client.challenge import build, hash_body, origin_field
 from identity_core.domain.dids import challenge, keys
 
@@ -42,7 +42,7 @@ def story(act: Any) -> tuple[Any, list[httpx.Request]]:
             return answered({"challenge": text})
         return answered({"access_token": "a.b.c", "token_type": "Bearer", "expires_in": 600})
 
-    with Client(ORIGIN, api_key="k" * 40) as session:
+    with Session(ORIGIN, api_key="k" * 40) as session:
         session._http = httpx.Client(base_url=ORIGIN, transport=httpx.MockTransport(answer))
         return act(session), sent
 
@@ -62,6 +62,6 @@ def test_a_signer_gets_a_token() -> None:
 
 
 def test_a_key_gets_a_token_for_a_did() -> None:
-    _, (sent,) = story(lambda session: session.key_token(subject=DID))
+    _, (sent,) = story(lambda session: session.call("POST", "/auth/token", body={"subject": DID}))
     assert orjson.loads(sent.content) == {"subject": DID}
     assert sent.headers["authorization"] == "ApiKey " + "k" * 40

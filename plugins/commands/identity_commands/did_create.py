@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import click
 
-from identity_client import Client, ServiceError, ServiceUnreachable
+from identity_client import ServiceError, ServiceUnreachable, Session
 from identity_codec.multikey import BLS12381G2
 from identity_commands.did_update import Triples, Wishes, change, witness_list, witness_threshold_option
 from identity_commands.options import several
@@ -162,7 +162,7 @@ def _named(made: FiledKeys, did: str) -> dict[str, Any]:
 
 
 def _create_and_keep(
-    opened: Client, body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes
+    opened: Session, body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes
 ) -> dict[str, Any]:
     wallet = _begun(body, made, path, later)
     begun = wallet.pending or {}
@@ -201,7 +201,7 @@ def _begun(body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes) -> 
     return wallet
 
 
-def _join(opened: Client, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:
+def _join(opened: Session, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:
     """Add the keys that sign credentials. Return the document with them. The DID exists even if this fails."""
     try:
         answer = change(opened, wallet, [], wishes)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from identity_client import Client
+from identity_client import Session
 from identity_client.possession import proof_of_possession
 from identity_codec import multikey
 from identity_commands.json_input import name_of
@@ -91,7 +91,7 @@ def witness_list(witnesses: Sequence[str], threshold: int | None) -> dict[str, A
     return {"threshold": threshold or len(listed), "witnesses": listed}
 
 
-def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:
+def change(opened: Session, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:
     """Send the operations, with keys that are made here for ``wishes``. The keys are on disk before, and become current afterwards."""
     did = holder.did
     fresh = [make_key(kind, did) for kind, _ in wishes]

@@ -106,7 +106,7 @@ def issue(
         if question is not None:
             action = ibct.question_action(read_json(question))
         wish = ibct.IbctTemplate(agent, action, delegation, timedelta(minutes=minutes))
-        tokens = [ibct.issue(holder.signer(), wish) for _ in range(count)]
+        tokens = [ibct.sign_token(holder.signer(), wish) for _ in range(count)]
     except ValueError as error:
         fail(str(error), "the options", "see `identity ibct issue --help`", status=2)
     show(tokens if count > 1 else tokens[0], text=lambda _: "\n".join(map(_line, tokens)))

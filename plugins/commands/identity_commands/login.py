@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from identity_client import Client, ServiceError
+from identity_client import ServiceError, Session
 from identity_commands.profiles import DEFAULT_URL, KINDS, Profile, changed_profiles, profiles_file, require_name
 from identity_commands.remote import session
 from identity_commands.secret_input import secret_option, typed_or_piped
@@ -54,7 +54,7 @@ def command(name: str | None, url: str, api_key: str | None, token: str | None, 
     )
 
 
-def _try(service: Client, url: str, *, is_signed_in: bool) -> None:
+def _try(service: Session, url: str, *, is_signed_in: bool) -> None:
     """End the command if there is no answer, or if the credential is unknown. A credential with other rights is accepted."""
     try:
         service.call("GET", "/dids" if is_signed_in else "/health", query={"limit": 1} if is_signed_in else {})

@@ -33,6 +33,7 @@ from identity_commands.public_keys import (
 )
 from identity_core.cli.options import Whole, of_installation
 from identity_core.cli.output import Command, fail, fail_start, show
+from identity_core.domain.proofs.proof import PresentedProof
 from identity_core.errors import ProofInvalid
 from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
@@ -70,15 +71,19 @@ def verify_octets(
 
     value = _read(data)
     received = ReceivedProof.parse(value)
-    suite_2 = _presentation(prover, received.proof)
-    if suite_2 is None or not isinstance(prover, PresentingProver):
-        raw = find_key(prover.read(received.proof).verification_method)
-        verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
-    else:
-        keys = {method: find_key(method) for method in suite_2.methods}
+    try:
+        presented: PresentedProof | PresentedPresentation = prover.read(received.proof)
+    except ProofInvalid:
+        if not isinstance(prover, PresentingProver):
+            raise
+        presented = prover.read_presentation(received.proof)
+    keys = {method: find_key(method) for method in presented.methods}
+    if isinstance(presented, PresentedPresentation) and isinstance(prover, PresentingProver):
         verified = check_presentation(received, prover, keys=keys, expectation=expectation, now=now)
+    else:
+        raw = keys[presented.verification_method]
+        verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
     anchor = check_anchor(value, ledger)
-    presented = verified.presented
     # Without its path, what stands beside the proof about an anchor is a claim.
     is_claimed = anchor is None and isinstance(value, dict) and value.get("anchor") is not None
     return {
@@ -95,16 +100,6 @@ def verify_octets(
         ],
         "anchor": anchor,
     }
-
-
-def _presentation(prover: Prover, text: str) -> PresentedPresentation | None:
-    """Return the claims of a proof of suite 2; None for any other text."""
-    if not isinstance(prover, PresentingProver):
-        return None
-    try:
-        return prover.read_presentation(text)
-    except ProofInvalid:
-        return None
 
 
 def _read(data: bytes) -> JsonValue:

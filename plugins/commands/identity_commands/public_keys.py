@@ -63,12 +63,12 @@ def in_log(data: bytes, now: datetime) -> KeyFinder:
 
 def resolved_at(url: str, now: datetime) -> KeyFinder:
     """Find keys through the service at ``url``, which is trusted for the issuer's document and nothing else."""
-    from identity_client import Client, ServiceError, ServiceUnreachable
+    from identity_client import ServiceError, ServiceUnreachable, Session
 
     def find(method_id: str) -> bytes:
         try:
             did = controller_of(method_id)
-            with Client(url) as session:
+            with Session(url) as session:
                 answer = session.resolve(str(did))
         except InvalidDid:
             raise ProofInvalid(details={"reason": "the proof names no verification method of a DID"}) from None

@@ -18,7 +18,7 @@ import click
 import orjson
 from msgspec import Struct
 
-from identity_client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer
+from identity_client import Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Session, Signer
 from identity_client.operations import served_operations
 from identity_codec.values import Hidden
 from identity_commands.options import all_of
@@ -83,13 +83,13 @@ def session(
     *,
     token: str | None = None,
     on_exchange: Callable[[Exchange], None] | None = None,
-) -> Iterator[Client]:
+) -> Iterator[Session]:
     """Yield a session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name if --url
     differs from it."""
     require_address(url)
     origin = os.environ.get("IDENTITY_ORIGIN")
     try:
-        with Client(url, api_key=api_key, token=token, on_exchange=on_exchange, origin=origin) as opened:
+        with Session(url, api_key=api_key, token=token, on_exchange=on_exchange, origin=origin) as opened:
             yield opened
     except CALL_ERRORS as error:
         fail(*explained(error, url))
@@ -128,7 +128,7 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
 class RemoteCaller(Struct, frozen=True):
     """A caller of operations. With a ``signer``, each is signed with a challenge for exactly its purpose and body."""
 
-    session: Client
+    session: Session
     signer: Signer | None
     has_credential: bool = False
 
@@ -152,7 +152,7 @@ class RemoteCaller(Struct, frozen=True):
 class TokenCaller(Hidden, Struct):
     """A caller in the name of a DID, with an access token that one signature obtains."""
 
-    session: Client
+    session: Session
     signer: Signer
     _token: str = ""
 
@@ -204,7 +204,7 @@ def with_caller(decorated: F, *, anonymous: bool = False) -> F:
 
 
 @contextlib.contextmanager
-def settled(path: Path, url: str) -> Iterator[tuple[Client, Wallet]]:
+def settled(path: Path, url: str) -> Iterator[tuple[Session, Wallet]]:
     """Yield the service, and the keys file of a DID without a pending operation."""
     wallet = Wallet.open(path)
     with session(url) as opened:

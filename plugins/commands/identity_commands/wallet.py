@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from identity_client import Client, ServiceError, Signer
+from identity_client import ServiceError, Session, Signer
 from identity_codec.multikey import decode_secret
 from identity_codec.values import Hidden
 from identity_commands.secret_input import read_private
@@ -181,7 +181,7 @@ class Wallet(Hidden, Struct):
         self.pending = None
         self.save()
 
-    def settle(self, session: Client) -> None:
+    def settle(self, session: Session) -> None:
         """Find the result of an interrupted operation, by whether its key is in the document."""
         if self.pending is None:
             return

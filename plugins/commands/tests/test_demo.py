@@ -16,7 +16,7 @@ from identity_commands.demo import bound, place
 from identity_commands.demo.story import Story
 from identity_commands.local_server import LocalServer, local_server
 
-from identity_client import Client, ServiceError
+from identity_client import ServiceError, Session
 from tests import servers
 from tests.anvil_server import anvil_program
 from tests.unit.cli.conftest import Commands
@@ -195,7 +195,7 @@ def test_a_chain_of_its_own(
 def test_a_service_that_breaks_its_promise_is_found_out(
     remote: Commands, server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Client, "deactivate", lambda self, did, body, signer: {"blockNumber": 1})
+    monkeypatch.setattr(Session, "deactivate", lambda self, did, body, signer: {"blockNumber": 1})
     result = remote("demo", "--url", server.url)
     assert result.exit_code == 1
     assert "expected a refusal FORBIDDEN, got none" in result.stderr
@@ -204,13 +204,13 @@ def test_a_service_that_breaks_its_promise_is_found_out(
 def test_a_verdict_that_breaks_its_promise_is_found_out(
     remote: Commands, server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = Client.call
+    honest = Session.call
 
-    def lying(self: Client, method: str, path: str, **more: object) -> object:
+    def lying(self: Session, method: str, path: str, **more: object) -> object:
         answer = honest(self, method, path, **more)  # type: ignore[arg-type]
         return answer | {"verified": True, "warnings": []} if path.endswith("/verify") else answer
 
-    monkeypatch.setattr(Client, "call", lying)
+    monkeypatch.setattr(Session, "call", lying)
     result = remote("demo", "--url", server.url)
     assert result.exit_code == 1
     assert "that is not what was promised" in result.stderr

@@ -15,7 +15,7 @@ from identity_commands.wallet import Wallet, make_key
 from identity_did_jwk.method import DidJwk
 from identity_did_key.method import DidKey
 
-from identity_client import Client
+from identity_client import Session
 from tests.unit.cli.conftest import Commands
 
 BLS = "Bls12381G2Key2020"
@@ -274,12 +274,12 @@ def test_an_operation_that_was_broken_off_is_settled(
 ) -> None:
     """The process dies between the answer and the file, or before the request."""
 
-    def dies(self: Wallet | Client, *_: object, **__: object) -> None:
+    def dies(self: Wallet | Session, *_: object, **__: object) -> None:
         raise OSError(5, "Input/output error")
 
     before = read_wallet()["keys"]["authentication"]
     with monkeypatch.context() as patched:
-        patched.setattr(*((Wallet, "finish", dies) if sent else (Client, operation, dies)))
+        patched.setattr(*((Wallet, "finish", dies) if sent else (Session, operation, dies)))
         remote.refused("did", operation, "--keys", wallet)
     pending = read_wallet()["pending"]["keys"]
     fresh = (pending.get("new") or pending["authentication"])["publicKey"]

@@ -11,7 +11,7 @@ import click
 import pytest
 from identity_commands.local_server import LocalServer
 
-from identity_client import Identity, Signer
+from identity_client import Client, Signer
 from identity_core.cli import main
 from tests.unit.cli.conftest import Commands
 
@@ -53,7 +53,7 @@ def test_tables_show_the_nicknames_of_their_reader(
 ) -> None:
     keys, agent = wallet, remote.json("did", "create", "--keys", wallet.with_name("shopper.json"))["did"]
     signer = Signer.from_keys(json.loads(keys.read_text()))
-    Identity(server.url).as_(signer).call("setLabel", {"label": "My shopper"}, named_did=agent)
+    Client(server.url).as_(signer).call("setLabel", {"label": "My shopper"}, named_did=agent)
     words = (
         "delegation",
         "create",

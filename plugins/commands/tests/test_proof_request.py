@@ -8,7 +8,7 @@ from typing import Any
 
 from identity_commands.local_server import LocalServer
 
-from identity_client import Client
+from identity_client import Session
 from tests.unit.cli.conftest import Commands
 
 SCHEMA = {"attributes": [{"name": "age", "type": "integer"}]}
@@ -22,7 +22,7 @@ ISSUER = {
 
 
 def credential(server: LocalServer, holder: str) -> str:
-    with Client(server.url, api_key=server.api_key) as session:
+    with Session(server.url, api_key=server.api_key) as session:
         issuer = session.create(ISSUER)["did"]
         schema = session.call("POST", "/credential-schemas", body=SCHEMA)["id"]
         claims = {"issuerDid": issuer, "holderDid": holder, "schemaId": schema, "attributes": {"age": 37}}
@@ -88,7 +88,7 @@ def test_one_question_from_holder_to_agent_to_verifier(server: LocalServer, remo
     )
     holder = remote.json("did", "create", "--keys", hana)["did"]
     agent = remote.json("did", "create", "--keys", aki)["did"]
-    with Client(server.url, api_key=server.api_key) as session:
+    with Session(server.url, api_key=server.api_key) as session:
         issuer = session.create(ISSUER)["did"]
         schema = session.call("POST", "/credential-schemas", body=SCHEMA)["id"]
         claims = {"issuerDid": issuer, "holderDid": holder, "schemaId": schema, "attributes": {"age": 37}, "suite": 2}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from identity_commands.local_server import LocalServer
 
-from identity_client import Client, Signer, ibct
+from identity_client import Session, Signer, ibct
 from tests.unit.cli.conftest import Commands
 
 pytest.importorskip("identity_prover_bbs")
@@ -29,7 +29,7 @@ class Made:
     mallory: Path
 
 
-def new_did(session: Client, path: Path | None = None, **options: Any) -> dict[str, Any]:
+def new_did(session: Session, path: Path | None = None, **options: Any) -> dict[str, Any]:
     created: dict[str, Any] = session.create({"method": "ids", "options": options})
     if path is not None:
         path.touch(mode=0o600)
@@ -40,7 +40,7 @@ def new_did(session: Client, path: Path | None = None, **options: Any) -> dict[s
 
 @pytest.fixture
 def stored_proof(server: LocalServer, here: Path) -> Made:
-    with Client(server.url, api_key=server.api_key) as session:
+    with Session(server.url, api_key=server.api_key) as session:
         key = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         ivo = new_did(session, storeSecrets=True, additionalKeys=[key])
         hana, aki = new_did(session, here / "hana.json"), new_did(session)
@@ -61,7 +61,7 @@ def stored_proof(server: LocalServer, here: Path) -> Made:
         }
         delegation = session.call("POST", "/delegations", body=terms)
         wanted = ibct.IbctTemplate(aki["did"], "zkp.prove.age.gte", delegation["id"], timedelta(hours=1))
-        token = ibct.issue(Signer(hana["did"], hana["keys"]["authentication"]["privateKey"]), wanted)
+        token = ibct.sign_token(Signer(hana["did"], hana["keys"]["authentication"]["privateKey"]), wanted)
         body = ibct.proof_request(token, credential["id"], value=18, domain="https://shop.example", challenge="c" * 16)
         answer = session.call("POST", "/zkp/delegated-proofs", body=body)
     path = here / "proof.json"

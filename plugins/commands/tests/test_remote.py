@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from identity_commands.remote import explained
 
-from identity_client import Client, ServiceError, ServiceUnreachable
+from identity_client import ServiceError, ServiceUnreachable, Session
 from identity_core.cli.output import refused_values
 from tests.unit.cli.conftest import Commands
 
@@ -124,10 +124,10 @@ def test_a_row_sends_its_operation(
 ) -> None:
     sent: list[Any] = []
 
-    def call(self: Client, *asked: str, body: Any = None, query: Any = None, **_: Any) -> None:
+    def call(self: Session, *asked: str, body: Any = None, query: Any = None, **_: Any) -> None:
         sent.append((*asked, body, {name: value for name, value in query.items() if value is not None}))
         raise ServiceUnreachable("the service does not answer")
 
-    monkeypatch.setattr(Client, "call", call)
+    monkeypatch.setattr(Session, "call", call)
     Commands({"IDENTITY_API_KEY": "k"}).refused(*words)
     assert sent == [(method, path, body, query)]

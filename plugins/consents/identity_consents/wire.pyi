@@ -7,6 +7,8 @@ from identity_core.wire import AskedPredicate, IBCT
 
 DOCUMENT: bytes
 
+BoundPart = Literal["predicate", "challenge", "domain", "issuerDid"]
+ProofVerdict = Literal["valid", "unbound", "invalid"]
 
 class AnswerConsentRequestRequest(Struct, frozen=True, kw_only=True):
     credential_id: str | UnsetType = UNSET

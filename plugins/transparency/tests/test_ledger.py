@@ -11,7 +11,7 @@ import pytest
 from identity_commands.local_server import LocalServer
 from identity_transparency.domain.history import LoggedHistory
 
-from identity_client import Client
+from identity_client import Session
 from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import VerifierKey
 from identity_tlog.proofs import inclusion_spans
@@ -98,7 +98,7 @@ def test_a_log_and_its_proofs_as_text(
     remote: Commands, identity: Commands, server: LocalServer, key: str, did: str, here: Path
 ) -> None:
     """The plain formats: JSON lines and C2SP tlog-proof, as curl would fetch them."""
-    with Client(server.url) as http:
+    with Session(server.url) as http:
         (here / "log.jsonl").write_text(http.log(did))
         words: list[str | Path] = ["ledger", "verify", "--key", key, "--log", here / "log.jsonl"]
         for item in http.history(did)["items"]:

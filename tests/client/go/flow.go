@@ -17,7 +17,7 @@ func service(name string) identity.UpdateDidRequest {
 
 // codeOf is what a refusal says.
 func codeOf(_ identity.UpdatedDid, err error) []any {
-	var refused *identity.ServiceError
+	var refused *identity.IdentityError
 	if !errors.As(err, &refused) {
 		panic(err)
 	}

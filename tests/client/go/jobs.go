@@ -84,7 +84,7 @@ func (j job) do() (any, error) {
 			return nil, err
 		}
 		wish := j.Wish
-		return identity.SignIBCT(signer, identity.IBCTWish{
+		return identity.SignToken(signer, identity.TokenWish{
 			Target: wish.Target, Action: wish.Action, DelegationRef: wish.DelegationRef, ExpiresIn: wish.ExpiresIn * time.Second,
 		})
 	case "proof request":
@@ -139,7 +139,7 @@ func pinned() (found []rune) {
 
 func outcome(j job) map[string]any {
 	value, err := j.do()
-	var refused *identity.ServiceError
+	var refused *identity.IdentityError
 	var wrong *identity.LogInvalid
 	switch {
 	case err == nil:

@@ -31,7 +31,7 @@ from urllib.parse import quote
 import httpx
 import orjson
 
-from identity_client import Client, ServiceError, Signer, ibct
+from identity_client import ServiceError, Session, Signer, ibct
 
 API_KEY = "frozen-installation-key-0123456789"
 PASSPHRASE = "one for all"
@@ -81,7 +81,7 @@ def ready(process: subprocess.Popen[bytes], log: Path) -> str:
 class People:
     """The DIDs that are made, each with its private keys and with what a later version may still do with it."""
 
-    def __init__(self, session: Client) -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
         self.made: list[dict[str, Any]] = []
 
@@ -206,7 +206,7 @@ def records(people: People, suites: list[int]) -> dict[str, Any]:
         credential = made["credentials"][number % 2]
         template = ibct.IbctTemplate(aki["did"], ibct.action_text("age", "gte"), delegation["id"], timedelta(hours=1))
         body = ibct.proof_request(
-            ibct.issue(people.signer(hana), template), credential["id"], value=18, anchor=number != 3
+            ibct.sign_token(people.signer(hana), template), credential["id"], value=18, anchor=number != 3
         )
         answer = session.call("POST", "/zkp/delegated-proofs", body=body, headers={"Authorization": f"Bearer {token}"})
         made["proofs"].append({"id": answer["proofId"], "proof": answer["proof"], "state": "kept"})
@@ -214,7 +214,7 @@ def records(people: People, suites: list[int]) -> dict[str, Any]:
     session.call("POST", f"/zkp/proofs/{made['proofs'][3]['id']}/revoke", body={"reason": "for the record"})
     made["proofs"][3]["state"] = "revoked"
     refused = ibct.proof_request(
-        ibct.issue(people.signer(hana), template), made["credentials"][0]["id"], value=140, anchor=False
+        ibct.sign_token(people.signer(hana), template), made["credentials"][0]["id"], value=140, anchor=False
     )
     with contextlib.suppress(ServiceError):
         session.call("POST", "/zkp/delegated-proofs", body=refused, headers={"Authorization": f"Bearer {token}"})
@@ -232,7 +232,7 @@ def records(people: People, suites: list[int]) -> dict[str, Any]:
     return made
 
 
-def answers(session: Client, person: dict[str, Any]) -> None:
+def answers(session: Session, person: dict[str, Any]) -> None:
     """Note what the service answers about a DID now."""
     try:
         found = session.resolve(person["did"])
@@ -260,7 +260,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "data")
-        with service(folder, arguments.postgresql) as url, Client(url, api_key=API_KEY) as session:
+        with service(folder, arguments.postgresql) as url, Session(url, api_key=API_KEY) as session:
             people = People(session)
             made = records(people, arguments.suites)
             dids(people, arguments.people)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from identity_client import Client, Signer, hash_body, ibct
+from identity_client import Session, Signer, hash_body, ibct
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_commands.demo.participants import SHOP, Participants, anchor_text
@@ -68,7 +68,7 @@ def version_text(body: dict[str, Any]) -> str:
     return f"version {version}: {len(document['verificationMethod'])} keys, {services or 'no service'}"
 
 
-def _change_and_replay(story: Story, session: Client, hana: Signer) -> None:
+def _change_and_replay(story: Story, session: Session, hana: Signer) -> None:
     title = "Hana adds a service; her signature is bound to exactly this body"
     said = "version {versionId}, transaction {transactionHash:.16}…"
     story.tell(title, said, session.update, hana.did, _ADDED, hana)

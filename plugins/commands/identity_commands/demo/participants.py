@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
-from identity_client import Client, Signer, ibct
+from identity_client import Session, Signer, ibct
 from identity_commands.remote import TokenCaller
 
 SHOP: Final = "https://shop.example"
@@ -17,7 +17,7 @@ SHOP: Final = "https://shop.example"
 class Participants:
     """The people, and the results that one chapter leaves to the next. ``session`` has the operator's API key."""
 
-    session: Client
+    session: Session
     hana: TokenCaller = field(init=False)
     ivo: TokenCaller = field(init=False)
     aki: TokenCaller = field(init=False)
@@ -38,7 +38,7 @@ class Participants:
     def token(self, action: str) -> dict[str, str]:
         """Return a token of Hana's for Aki."""
         wanted = ibct.IbctTemplate(self.aki.did, action, self.delegation_id, timedelta(hours=1))
-        return ibct.issue(self.hana.signer, wanted)
+        return ibct.sign_token(self.hana.signer, wanted)
 
 
 def anchor_text(anchor: Mapping[str, Any] | None) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from identity_client import Client, Exchange
+from identity_client import Exchange, Session
 from identity_commands.local_server import local_server
 from identity_commands.remote import session as connected
 from identity_core.cli.output import fail
@@ -27,7 +27,7 @@ _CHAIN_SECONDS: Final = 30.0
 
 
 @contextlib.contextmanager
-def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tuple[Client, list[Exchange]]]:
+def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tuple[Session, list[Exchange]]]:
     """Yield a session, and the list of its exchanges."""
     exchanges: list[Exchange] = []
     with contextlib.ExitStack() as stack:

@@ -15,7 +15,7 @@ from identity_commands.remote import CALL_ERRORS, TokenCaller, api_key_option, e
 from identity_commands.verify_log import verify as verify_log
 from msgspec import Struct, field
 
-from identity_client import Client, Signer, ibct
+from identity_client import Session, Signer, ibct
 from identity_codec.times import printed
 from identity_core.cli.options import Number
 from identity_core.cli.output import Command, fail, prints_json, show
@@ -42,7 +42,7 @@ class Probe(Struct):
     """One run: its steps in order, each with its milliseconds, the DIDs to deactivate, and the credential of the first of them, to
     revoke."""
 
-    client: Client
+    client: Session
     steps: dict[str, float] = field(default_factory=dict)
     step: str = ""
     people: list[TokenCaller] = field(default_factory=list)
@@ -133,7 +133,7 @@ def _delegated(holder: TokenCaller, agent: TokenCaller, credential: str) -> dict
     }
     delegation = holder.ask("POST", "/delegations", terms)["id"]
     action = ibct.action_text("level", "gte", pin=5)
-    token = ibct.issue(holder.signer, ibct.IbctTemplate(agent.did, action, delegation, _GOOD_FOR))
+    token = ibct.sign_token(holder.signer, ibct.IbctTemplate(agent.did, action, delegation, _GOOD_FOR))
     challenge = holder.ask("POST", "/challenges", {"domain": _AUDIENCE})["challenge"]
     return ibct.proof_request(token, credential, value=5, challenge=challenge, domain=_AUDIENCE)
 
@@ -156,7 +156,7 @@ def command(url: str, api_key: str | None, timeout: float, within: float | None)
         */5 * * * * identity probe https://id.example --api-key /etc/identity/probe.key --within 10
     """
     require_address(url)
-    with Client(
+    with Session(
         url, **signed_in(url, api_key), timeout_seconds=timeout, origin=os.environ.get("IDENTITY_ORIGIN")
     ) as client:
         probe = Probe(client)

@@ -21,7 +21,7 @@ from identity_commands.options import installed_plugins
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, named_service_option
 
-from identity_client import Client
+from identity_client import Session
 from identity_core.cli.options import FILE, of_installation
 from identity_core.cli.output import Command, fail, show
 from identity_core.settings import Settings
@@ -158,7 +158,7 @@ def _end(log: Any) -> bytes:
 
 
 def _service(url: str, who: Mapping[str, Any]) -> dict[str, Any]:
-    with Client(url, **who, timeout_seconds=SERVICE_SECONDS) as client:
+    with Session(url, **who, timeout_seconds=SERVICE_SECONDS) as client:
         return {path: _part(partial(client.call, "GET", path)) for path in SERVICE}
 
 

@@ -15,7 +15,7 @@ from identity_commands.options import FILE_THERE, counted
 from identity_commands.remote import add_command, session
 from identity_commands.terminal import progress
 
-from identity_client import Client
+from identity_client import Session
 from identity_codec.multibase import base64url_decode
 from identity_codec.values import replace
 from identity_core.cli.options import FILE, Number
@@ -134,7 +134,7 @@ def verify(subject: str | None, key_text: str | None, policy: Path | None, withi
 
 
 def _trusted(
-    http: Client | None,
+    http: Session | None,
     key: VerifierKey,
     service_did: str | None,
     kept: LoggedHistory,
@@ -236,7 +236,7 @@ def _in_checkpoint(kept: LoggedHistory, log: TrustedLog, path: Path | None) -> L
 
 
 def _fetched(
-    http: Client, did: str, key: VerifierKey, path: Path | None, service_did: str | None, quorum: dict[str, str]
+    http: Session, did: str, key: VerifierKey, path: Path | None, service_did: str | None, quorum: dict[str, str]
 ) -> tuple[LoggedHistory, list[LogLeaf]]:
     """Return the history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of
     the service: that of its quorum, or any. Also return the leaves of the service's own DID, in the checkpoint or not."""
@@ -261,7 +261,7 @@ def _fetched(
     return LoggedHistory(did, note, tuple(entries), service_did if service else None, service), leaves
 
 
-def _recorded(http: Client, leaf: LogLeaf, size: int) -> Recorded:
+def _recorded(http: Session, leaf: LogLeaf, size: int) -> Recorded:
     """Return the leaf with its proof to the tree of ``size`` entries."""
     query = {"transaction": leaf.transaction_hash, "size": size}
     proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)

@@ -14,7 +14,7 @@ import click
 from identity_commands.log_policy import policy_option, read_policy, verifier_key
 from identity_commands.remote import session, url_option
 
-from identity_client import Client
+from identity_client import Session
 from identity_codec import times
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.cli.options import Whole
@@ -56,7 +56,7 @@ def prove(subject: str, url: str, version_id: int | None, policy: Path | None) -
 
 
 def fetched_proof(
-    http: Client, subject: str, version_id: int | None, known: WitnessPolicy | None
+    http: Session, subject: str, version_id: int | None, known: WitnessPolicy | None
 ) -> tuple[LogLeaf, bytes, Checkpoint, tuple[bytes, ...]]:
     """Return the leaf of a DID's version or of a transaction, the note and the checkpoint of the service, and the verified hashes
     between leaf and checkpoint. Raises ``Malformed`` and ``Refuted``; an entry that is not there ends the command."""
@@ -74,7 +74,7 @@ def fetched_proof(
     return leaf, note, checkpoint, hashes
 
 
-def _leaf_of(http: Client, subject: str, version_id: int | None) -> LogLeaf:
+def _leaf_of(http: Session, subject: str, version_id: int | None) -> LogLeaf:
     transaction = subject
     if _TRANSACTION.fullmatch(subject) is None:
         transaction = _transaction_of(http, subject, version_id)
@@ -83,7 +83,7 @@ def _leaf_of(http: Client, subject: str, version_id: int | None) -> LogLeaf:
     return read_transaction(http.call("GET", f"/ledger/transactions/{transaction}", signed_in=False))
 
 
-def _transaction_of(http: Client, did: str, version_id: int | None) -> str:
+def _transaction_of(http: Session, did: str, version_id: int | None) -> str:
     """Return the transaction hash of a version, or of the newest that is recorded."""
     found = transactions_of(http, did)
     number = max(found, default=0) if version_id is None else version_id
@@ -98,7 +98,7 @@ def _require_covered(leaf: LogLeaf, checkpoint: Checkpoint, url: str) -> None:
         fail(says, url, "wait until the witnesses have cosigned a newer one; `identity doctor` says what holds them up")
 
 
-def _own_keys(http: Client) -> Sequence[VerifierKey]:
+def _own_keys(http: Session) -> Sequence[VerifierKey]:
     """Return the keys that the service states it signs with, or has signed with. The reader of the proof decides which of them to
     trust."""
     answer = http.call("GET", "/ledger/key", signed_in=False)

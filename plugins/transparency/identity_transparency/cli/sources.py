@@ -17,7 +17,7 @@ import click
 from identity_commands.options import FILE_THERE, all_of, opened_part, refuse_absent
 from identity_commands.remote import named_service_option, session
 
-from identity_client import Client, ServiceError
+from identity_client import ServiceError, Session
 from identity_codec.multibase import base64url_decode
 from identity_core.cli.options import Whole, config_option, configured, data_dir_option, database_url_option
 from identity_core.cli.output import fail
@@ -77,7 +77,7 @@ class Missing(Exception):
 class UrlSource:
     """URL of a running service."""
 
-    def __init__(self, opened: Client) -> None:
+    def __init__(self, opened: Session) -> None:
         self._session = opened
         self.place = opened.url
 
@@ -234,7 +234,7 @@ def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str
     return configured(config, {"data_dir": data_dir, "database_url": database_url})
 
 
-def transactions_of(http: Client, did: str) -> dict[int, str]:
+def transactions_of(http: Session, did: str) -> dict[int, str]:
     """Return the transaction hashes of the recorded versions, oldest first; for a deactivated DID those that its resolutions name."""
     try:
         recorded = [item for item in http.whole_history(did) if item["transactionHash"] is not None]
@@ -245,7 +245,7 @@ def transactions_of(http: Client, did: str) -> dict[int, str]:
     return {item["versionId"]: item["transactionHash"] for item in recorded}
 
 
-def _ended(http: Client, did: str, number: int) -> str:
+def _ended(http: Session, did: str, number: int) -> str:
     try:
         http.resolve(did, versionId=number)
     except ServiceError as error:
@@ -255,13 +255,13 @@ def _ended(http: Client, did: str, number: int) -> str:
     raise Refuted(f"{did} is deactivated, and its version {number} resolves")
 
 
-def leaves_of(http: Client, did: str) -> list[LogLeaf]:
+def leaves_of(http: Session, did: str) -> list[LogLeaf]:
     """Return the entries of ``did`` as a service states them; nothing of them is verified."""
     hashes = transactions_of(http, did).values()
     return [read_transaction(http.call("GET", f"/ledger/transactions/{one}", signed_in=False)) for one in hashes]
 
 
-def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
+def fetched_growth(http: Session | None, first: int, second: int) -> list[bytes]:
     """Return the proof of ``checkpoint_keys.Growth`` from a service. Without a service, end the command."""
     if http is None:
         raise click.UsageError(f"--url is missing: a service must prove the growth from {first} to {second} entries")

@@ -1,4 +1,4 @@
-"""``identity_client.Identity``: its README, a life of a DID, and the answers of a server that means harm."""
+"""``identity_client.Client``: its README, a life of a DID, and the answers of a server that means harm."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ import pytest
 from identity_commands.local_server import LocalServer
 from identity_commands.verify_log import verify
 
-from identity_client import CallLimits, Identity, ServiceError, ServiceUnreachable, Signer
+import identity_client
+from identity_client import CallLimits, Client, ServiceError, ServiceUnreachable, Signer
 from identity_client.status_list import read_status
+from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, Case, Hostile
@@ -68,9 +70,40 @@ def test_the_project_readme_example_ends_with_valid(first_screen: dict[str, Any]
     assert printed.getvalue() == "valid\n"
 
 
+def test_sdk_verifies_the_proof_of_the_readme_offline(first_screen: dict[str, Any]) -> None:
+    """With the issuer's log, and strictly: an expectation that leaves a bound part out is an error."""
+    log = first_screen["client"].call("getDidLog", did=first_screen["ivo"]["did"])
+    proof, expect = first_screen["proof"], first_screen["expect"]
+    for one in (proof, proof["proof"], proof["proof"]["proof"]):
+        assert identity_client.verify(one, expect=expect, logs=[log])["verdict"] == "valid"
+    found = identity_client.verify(proof, expect=expect)
+    assert (found["verdict"], found["missing"]) == ("invalid", [])
+    assert "document" in found["reason"]
+    other = replace(expect, challenge="another challenge")
+    assert identity_client.verify(proof, expect=other, logs=[log])["verdict"] == "invalid"
+    loose = replace(expect, challenge=None)
+    with pytest.raises(ValueError, match="replay: expect challenge"):
+        identity_client.verify(proof, expect=loose, logs=[log])
+    loose = replace(loose, allow_unbound=True)
+    assert identity_client.verify(proof, expect=loose, logs=[log])["verdict"] == "unbound"
+    with pytest.raises(ValueError, match="members of an entry"):
+        identity_client.verify(proof, expect=expect, logs=[log.replace("versionTime", "versiontime", 1)])
+
+
+def test_missing_verifier_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("identity_client.verification.entry_points", lambda **_: ())
+    with pytest.raises(ModuleNotFoundError, match=r"identity-client\[verify\]"):
+        identity_client.verify("x", expect=identity_client.Expectation(allow_unbound=True))
+
+
+def test_old_name_of_the_client_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="use Client"):
+        assert identity_client.Identity is Client
+
+
 def test_a_served_list_tells_whether_a_credential_is_revoked(first_screen: dict[str, Any]) -> None:
     """By the key that may go on with the issuer's log."""
-    identity, credential = first_screen["identity"], first_screen["credential"]
+    identity, credential = first_screen["client"], first_screen["credential"]
     hers = identity.as_(first_screen["hana"])
     log = identity.call("getDidLog", did=first_screen["ivo"]["did"])
     verify(log.encode())
@@ -97,7 +130,7 @@ def service(name: str) -> dict[str, Any]:
 
 
 def test_a_did_lives(served: LocalServer) -> None:
-    with Identity(served.url, served.api_key) as identity:
+    with Client(served.url, served.api_key) as identity:
         created = identity.call("createDid", {"method": "ids", "options": {"recoveryKey": True}})
         did, hana = created["did"], identity.as_(Signer.from_keys(created))
         assert hana.call("updateDid", service("files"), did=did, if_match='"1"')["versionId"] == 2
@@ -123,7 +156,7 @@ def test_a_did_lives(served: LocalServer) -> None:
 )
 def test_create_prefers_strict_evidence(served: LocalServer, options: dict[str, Any], expected: bool | None) -> None:
     """A plain signature for any use lets the holder of the log key record any change, unless the DID has ``strictEvidence``."""
-    with Identity(served.url, served.api_key) as identity:
+    with Client(served.url, served.api_key) as identity:
         did = identity.call("createDid", {"method": "ids", "options": options})["did"]
         first = json.loads(identity.call("getDidLog", did=did).splitlines()[0])
         assert first["parameters"]["change"].get("strictEvidence") is expected
@@ -131,7 +164,7 @@ def test_create_prefers_strict_evidence(served: LocalServer, options: dict[str, 
 
 def test_create_sends_request_as_to_method_without_evidence(served: LocalServer) -> None:
     """The retry under the same Idempotency-Key gets the DID that the first one made."""
-    with Identity(served.url, served.api_key) as identity:
+    with Client(served.url, served.api_key) as identity:
         key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": keys.generate("Ed25519", os.urandom).public}
         body: dict[str, Any] = {"method": "key", "options": {"publicKeys": [key | {"purpose": ["authentication"]}]}}
         made = [identity.call("createDid", body, idempotency_key="one-of-mine")["did"] for _ in range(2)]
@@ -149,7 +182,7 @@ def test_create_sends_request_as_to_method_without_evidence(served: LocalServer)
     ],
 )
 def test_missing_part_is_not_requested(operation: str, parameters: dict[str, Any], error: type[Exception]) -> None:
-    with Identity("http://127.0.0.1:1") as identity, pytest.raises(error):
+    with Client("http://127.0.0.1:1") as identity, pytest.raises(error):
         identity.call(operation, **parameters)
 
 
@@ -164,9 +197,9 @@ def test_hooks_see_each_request_and_each_answer() -> None:
     hooks: dict[str, Any] = {"on_request": on_request, "on_response": lambda answer: came.append(answer.status_code)}
     again, challenged = "limited and then not", "a challenge for any body"
     with hostile_service.hostile_service() as server:
-        with Identity(server.build_url(again), wait=lambda _: None, **hooks) as identity:
+        with Client(server.build_url(again), wait=lambda _: None, **hooks) as identity:
             assert identity.call("getHealth") == {"status": "ok"}
-        with Identity(server.build_url(challenged), signer=SIGNER, **hooks) as identity, pytest.raises(ValueError):
+        with Client(server.build_url(challenged), signer=SIGNER, **hooks) as identity, pytest.raises(ValueError):
             identity.call("updateDid", CASES[challenged].given["body"], did=DID)
         requests = [*server.requests[hostile_service.place(again)], *server.requests[hostile_service.place(challenged)]]
     assert (sent, came) == (["/health"] * 3 + ["/auth/challenge"], [429, 429, 200, 200])
@@ -177,13 +210,13 @@ def test_error_of_a_hook_ends_the_call(hostile: Hostile) -> None:
     def refuse(_: httpx.Request) -> None:
         raise PermissionError("not from here")
 
-    with Identity(hostile.build_url("hook"), on_request=refuse) as identity, pytest.raises(PermissionError):
+    with Client(hostile.build_url("hook"), on_request=refuse) as identity, pytest.raises(PermissionError):
         identity.call("getHealth")
     assert hostile.requests["hook"] == []
 
 
 def run(case: Case, url: str, waited: list[float]) -> Any:
-    with Identity(url, "secret", limits=LIMITS, wait=waited.append) as identity:
+    with Client(url, "secret", limits=LIMITS, wait=waited.append) as identity:
         caller = identity.as_(SIGNER) if case.signed else identity
         given = dict(case.given)
         if case.paged:
@@ -232,7 +265,7 @@ def test_no_one_is_led_elsewhere(hostile: Hostile) -> None:
 def test_an_octet_now_and_then_is_no_answer(hostile: Hostile) -> None:
     limits = CallLimits(retries=0, timeout_seconds=0.3)
     with (
-        Identity(hostile.build_url(hostile_service.DRIPPING), limits=limits) as identity,
+        Client(hostile.build_url(hostile_service.DRIPPING), limits=limits) as identity,
         pytest.raises(ServiceUnreachable),
     ):
         identity.call("getHealth")

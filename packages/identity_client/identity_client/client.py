@@ -1,7 +1,5 @@
-"""Every operation of the document by its operationId: signed where a signer is named, tried again where that changes nothing, page after
-page. It validates every answer: each has a size, an end and the form that was asked for, and leads nowhere else.
-
-``session.Client`` is what the commands speak through: one request, one answer, reported unchanged.
+"""Every operation of the document by its operationId: signed if a signer is named, repeated if that has no other effect, page after page.
+No answer is trusted: each has a size, a deadline and the requested media type, and no redirect is followed.
 """
 
 from __future__ import annotations
@@ -22,16 +20,18 @@ from msgspec import Struct, field
 
 from identity_client.challenge import hash_body
 from identity_client.did_auth import Signer
+from identity_client.ibct import operation_of, proof_request
 from identity_client.operations import ServedOperation, served_operations
 from identity_client.session import (
     PREFIX,
-    ServiceError,
+    IdentityError,
     ServiceUnreachable,
     UnreadableAnswer,
     create_strictly,
     read_whole,
     refusal_of,
 )
+from identity_client.verification import Expectation, members_of, proof_members
 from identity_codec import jcs
 from identity_codec.structs import python_name
 from identity_codec.values import Hidden, replace
@@ -51,14 +51,14 @@ class CallLimits(Struct, frozen=True):
     max_pages: int = 10_000
 
 
-class Identity(Hidden, Struct, frozen=True):
+class Client(Hidden, Struct, frozen=True):
     """The service at ``url`` (without the prefix), called with ``api_key`` or as ``signer``; a context manager.
 
     ``origin`` is its ``public_url`` where it is called by another name: challenges of any other are not signed. ``on_request`` sees each
     request before it is sent, also requests for challenges and repeated ones, and may add headers; it contains the Authorization.
     ``on_response`` sees each response before its body is read. An exception of either ends the call.
 
-    A call raises ``ServiceError`` with the document's codes, ``UnreadableAnswer``, ``ServiceUnreachable``, and ``ValueError`` for a
+    A call raises ``IdentityError`` with the code of the document, ``UNREADABLE`` or ``UNREACHABLE``, and ``ValueError`` for a
     challenge that is not what was asked for.
     """
 
@@ -78,7 +78,7 @@ class Identity(Hidden, Struct, frozen=True):
     def __exit__(self, *exception: object) -> None:
         self.http.close()
 
-    def as_(self, signer: Signer) -> Identity:
+    def as_(self, signer: Signer) -> Client:
         """Return a client for this service over the same connections, which signs the operations of a DID with ``signer``."""
         return replace(self, signer=signer)
 
@@ -88,6 +88,26 @@ class Identity(Hidden, Struct, frozen=True):
         ``TypeError`` for such a parameter. createDid asks for ``strictEvidence`` as ``session.create_strictly`` does."""
         send = functools.partial(self._called, operation_id, **parameters)
         return create_strictly(body, send) if operation_id == "createDid" else send(body)
+
+    def issue_credential(self, **members: Any) -> Any:
+        """issueCredential, with the members of the body in snake case: ``issuer_did``, ``holder_did``, ``schema_id``, ``attributes``."""
+        return self.call("issueCredential", members_of(members))
+
+    def delegate(self, signer: Signer, **members: Any) -> Any:
+        """createDelegation by the holder ``signer``, with the other members in snake case: ``agent_did``, ``actions``, ``expires_at``,
+        ``autonomy_level``."""
+        return self.as_(signer).call("createDelegation", {"holderDid": signer.did} | members_of(members))
+
+    def prove(self, signer: Signer, token: Mapping[str, str], credential_id: str, **members: Any) -> Any:
+        """Request the proof that a token allows its agent ``signer``. ``members`` as for ``ibct.proof_request`` in snake case:
+        ``challenge``, ``domain``, and ``value`` or ``values`` that the token leaves to the agent."""
+        body = proof_request(token, credential_id, **members_of(members))
+        return self.as_(signer).call(operation_of(body), body)
+
+    def verify(self, proof: Any, *, expect: Expectation) -> Any:
+        """verifyProof for a ``ZKProof``, an answer that contains one, or its text. ``identity_client.verify`` needs no service. Raises
+        ``ValueError``: when ``expect`` leaves out what a verifier must compare."""
+        return self.call("verifyProof", proof_members(proof) | expect.members())
 
     def _called(self, operation_id: str, body: Any, /, **parameters: Any) -> Any:
         operation = served_operations()[operation_id]
@@ -103,7 +123,7 @@ class Identity(Hidden, Struct, frozen=True):
         while True:
             try:
                 return self._attempt(operation, values, headers | self._authorization(operation, values, body), data)
-            except (ServiceError, ServiceUnreachable) as error:
+            except IdentityError as error:
                 pause = _pause(operation, error, attempt)
                 if pause is None or attempt >= self.limits.retries or pause > self.limits.max_wait_seconds:
                     raise
@@ -157,12 +177,9 @@ class Identity(Hidden, Struct, frozen=True):
             with contextlib.closing(self.http.send(request, stream=True)) as answer:
                 if self.on_response is not None:
                     self.on_response(answer)
-                return self._read(operation, answer, ends)
+                data = read_whole(answer, self.limits.max_answer_octets, ends=ends)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {type(error).__name__} {error}") from error
-
-    def _read(self, operation: ServedOperation, answer: httpx.Response, ends: float) -> Any:
-        data = read_whole(answer, self.limits.max_answer_octets, ends=ends)
         if not answer.is_success:
             raise refusal_of(answer, data)
         return None if answer.status_code == 204 else _meaning(operation, answer, data)
@@ -187,16 +204,13 @@ def _by_place(operation: ServedOperation, parameters: Mapping[str, Any]) -> dict
     return {name: str(value).lower() if isinstance(value, bool) else value for name, value in values.items()}
 
 
-def _pause(operation: ServedOperation, error: ServiceError | ServiceUnreachable, attempt: int) -> float | None:
-    """Seconds before the next attempt; None where there is none to be made."""
-    if isinstance(error, ServiceError):
-        passing = error.status in _PASSING or (error.status, error.code) == (409, "REQUEST_IN_PROGRESS")
-        if error.status != 429 and not (operation.is_repeatable and passing):
-            return None
-        if error.retry_after_seconds is not None:
-            return error.retry_after_seconds
-    elif not operation.is_repeatable:
+def _pause(operation: ServedOperation, error: IdentityError, attempt: int) -> float | None:
+    """Return the seconds before the next attempt; None if there is none."""
+    passing = error.status in _PASSING or error.code in ("UNREACHABLE", "REQUEST_IN_PROGRESS")
+    if error.status != 429 and not (operation.is_repeatable and passing):
         return None
+    if error.retry_after_seconds is not None:
+        return error.retry_after_seconds
     return float(_FIRST_WAIT_SECONDS * 2**attempt * (1 + random.random()))  # noqa: S311  (no secret)
 
 

@@ -1,0 +1,46 @@
+"""The three clients name the same jobs alike, in the spelling of their language."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import identity_client
+from identity_client.operations import served_operations
+from openapi import clients
+
+# Of a program, and of a client. The generated part of TypeScript and Go has ``issueCredential``.
+NAMES = ("Client", "Signer", "IdentityError", "Expectation", "sign_token", "verify")
+JOBS = ("delegate", "prove", "verify", "issue_credential")
+# The Go standard library has no pairing, so that ``verify`` of Go is a method that calls the service.
+NOT_IN_GO = {"verify"}
+
+
+def pascal(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def camel(name: str) -> str:
+    return name if name[0].isupper() else pascal(name)[0].lower() + pascal(name)[1:]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_name_is_in_each_client(name: str) -> None:
+    assert hasattr(identity_client, name)
+    index = (clients.TYPESCRIPT / "src" / "index.ts").read_text("utf-8")
+    assert re.search(rf"^export [^;]*\b{camel(name)}\b", index, re.MULTILINE)
+    go = "".join(path.read_text("utf-8") for path in sorted(clients.GO.glob("*.go")))
+    assert name in NOT_IN_GO or re.search(rf"^(?:type|func) {pascal(name)}\b", go, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_job_is_a_method_of_each_client(name: str) -> None:
+    assert callable(getattr(identity_client.Client, name))
+    operations = served_operations()
+    source = (clients.TYPESCRIPT / "src" / "types.ts").read_text("utf-8")
+    go = (clients.GO / "jobs.go").read_text("utf-8")
+    if camel(name) in operations:
+        return
+    assert re.search(rf"^  {camel(name)}\(", source, re.MULTILINE)
+    assert re.search(rf"^func \(c \*Client\) {pascal(name)}\(", go, re.MULTILINE)
