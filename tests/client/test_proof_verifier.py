@@ -15,11 +15,11 @@ from identity_bound_credentials.domain.presented import sign_as_agent
 
 from identity_bbs.bls12381 import ORDER, InvalidPoint, select
 from identity_bbs.suite import ciphersuite
-from identity_client import Expectation, verify
+from identity_client.verification import proof_members
 from identity_codec.multibase import base64url_encode
-from identity_codec.structs import python_name
 from identity_core.errors import ProofInvalid
 from openapi import clients
+from tests.client.command_verifier import verify
 from tests.client.node_application import run_node
 from tests.client.package_cases import LOG, Run
 from tests.client.proof_cases import (
@@ -51,12 +51,10 @@ def expected_results(jobs: list[Job]) -> list[Any]:
     return [{"value": {name: one[name] for name in one if name != "anchor"}} for one in found]
 
 
-def sdk_verdict(job: Job) -> tuple[str, list[str]]:
-    """Return the verdict of the Python SDK, with the parts that were not compared."""
-    expect = {python_name(name): value for name, value in job["expect"].items()}
-    expected = Expectation(**expect, allow_unbound=True)
+def command_verdict(job: Job) -> tuple[str, list[str]]:
+    """Return the verdict of the command ``identity proof verify``, with the parts that were not compared."""
     now = datetime.fromtimestamp(job["now"], UTC)
-    found = verify(job["proof"], expect=expected, documents=job["documents"], now=now)
+    found = verify(proof_members(job["proof"]), job["expect"], (), job["documents"], now)
     return found["verdict"], found["missing"]
 
 
@@ -68,7 +66,7 @@ def check_agreement(do: Run, seed: int, proofs: int, mutated: int) -> None:
     found = results(do, [*good, *jobs])
     named = [*["good"] * proofs, *kinds]
     parts = [(one["value"]["verdict"], one["value"]["missing"]) for one in own]
-    assert [sdk_verdict(job) for job in (*good, *jobs)] == parts
+    assert [command_verdict(job) for job in (*good, *jobs)] == parts
     differing = [(kind, a, b) for kind, a, b in zip(named, own, found, strict=True) if a != b]
     assert differing[:3] == []
     verdicts = [one["value"]["verdict"] for one in own[proofs:]]

@@ -1,4 +1,4 @@
-"""Client library of the identity service: signatures bound to what they authorise, every operation, offline verification.
+"""Client library of the identity service: signatures bound to what they authorise, every operation, status lists checked offline.
 
 ``README.md`` has a proof in a few lines. ``Client`` calls any operation by its operationId; ``Session`` makes one
 request and returns one answer, which the commands use. The signature, which no generator makes, is ``Signer`` and ``sign_token``::
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from identity_client.session import Session as Session
     from identity_client.session import UnreadableAnswer as UnreadableAnswer
     from identity_client.verification import Expectation as Expectation
-    from identity_client.verification import verify as verify
 
 _NAMES = {
     "challenge": ("hash_body",),
@@ -45,7 +44,7 @@ _NAMES = {
     "ibct": ("IbctTemplate", "action_text", "sign_token"),
     "resolution": ("LogPlace", "PlaceUnknown", "require_place"),
     "session": ("Exchange", "IdentityError", "ServiceError", "ServiceUnreachable", "Session", "UnreadableAnswer"),
-    "verification": ("Expectation", "verify"),
+    "verification": ("Expectation",),
 }
 
 

@@ -105,7 +105,7 @@ class Client(Hidden, Struct, frozen=True):
         return self.as_(signer).call(operation_of(body), body)
 
     def verify(self, proof: Any, *, expect: Expectation) -> Any:
-        """verifyProof for a ``ZKProof``, an answer that contains one, or its text. ``identity_client.verify`` needs no service. Raises
+        """verifyProof for a ``ZKProof``, an answer that contains one, or its text. Raises
         ``ValueError``: when ``expect`` leaves out what a verifier must compare."""
         return self.call("verifyProof", proof_members(proof) | expect.members())
 

@@ -1,14 +1,9 @@
-"""The expectation of a verifier, and the verification of a proof without a service.
-
-The verifier is another distribution, which the extra ``verify`` installs. It registers itself under the entry points ``identity_client``.
-"""
+"""The expectation of a verifier, and the members of requests."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from importlib.metadata import entry_points
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct, structs
@@ -64,22 +59,3 @@ def proof_members(proof: Any) -> dict[str, Any]:
     inner = whole.get("proof")
     members = inner if isinstance(inner, Mapping) else whole
     return {name: members[name] for name in _PROOF_MEMBERS & members.keys()}
-
-
-def verify(
-    proof: Any,
-    *,
-    expect: Expectation,
-    logs: Iterable[str | bytes] = (),
-    documents: Iterable[Mapping[str, Any]] = (),
-    now: datetime | None = None,
-) -> dict[str, Any]:
-    """Verify a proof of either suite without a service. Return its ``verdict``: rely on ``valid`` alone. ``missing`` names what was not
-    compared, ``reason`` is that of an invalid proof; ``predicates``, ``question``, ``context`` and ``unchecked`` are its content.
-
-    ``logs`` are answers of getDidLog, which are verified; ``documents`` are DID documents that the caller trusts. Without those of an
-    issuer the proof is invalid. Needs the extra ``verify``. Raises ``ValueError``: when ``expect`` leaves out what must be compared, no
-    proof can meet it, or a log is invalid."""
-    for entry in entry_points(group="identity_client", name="verify"):
-        return dict(entry.load()(proof_members(proof), expect.members(), logs, documents, now or datetime.now(UTC)))
-    raise ModuleNotFoundError("no verifier is installed: pip install 'identity-client[verify]'")

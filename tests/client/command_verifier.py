@@ -1,4 +1,4 @@
-"""Verification of a proof for the SDK, without a service: ``identity_client.verify`` calls it."""
+"""The verification of ``identity proof verify`` with the members of a request of verifyProof."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from identity_commands.proof_verify import verify_octets
+from identity_commands.verify_log import verify as verify_log
 from identity_prover_bbs import BbsProver
 from identity_verification.domain.checks import BOUND, verdict_of
 from identity_verification.use_cases.verify import expectation_of
@@ -17,8 +19,6 @@ from identity_bbs.bls12381 import select
 from identity_client.issuer_key import assertion_key
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import convert
-from identity_commands.proof_verify import verify_octets
-from identity_commands.verify_log import verify as verify_log
 from identity_core.errors import IdentityError, ProofInvalid
 
 
@@ -29,7 +29,7 @@ def verify(
     documents: Iterable[Mapping[str, Any]],
     now: datetime,
 ) -> dict[str, Any]:
-    """See ``identity_client.verify``. ``proof`` has the members of a ``ZKProof``, ``expect`` those of a request of verifyProof."""
+    """Return the verdict, and what was not compared; ``proof`` and ``expect`` have the members of a request of verifyProof."""
     try:
         question = expectation_of(convert({"proof": "x", **expect}, VerifyProofRequest))
         # The clocks of two machines differ.
