@@ -24,7 +24,7 @@ class StoredRecords(Repository):
 
     def __init__(self, database: Database, rules: Iterable[RetentionRule]) -> None:
         super().__init__(database)
-        self.rules = {rule.kind.rpartition("_")[2]: rule for rule in rules}
+        self.rules = {rule.kind.removeprefix("records_").removeprefix("consents_"): rule for rule in rules}
 
     async def forget(self, kind: str, until: datetime, limit: int) -> int:
         """Erase at most ``limit`` records that expired by ``until``, the oldest first. Return how many there were."""
