@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from identity_verification.domain.received import ReceivedProof
+from identity_verification.domain.received import ReceivedProof, moment_within
 from identity_verification.domain.verification import Expectation
 from identity_verification.use_cases.check import VerifiedProof
 
@@ -29,9 +29,7 @@ def check_presentation(
     ``keys``: those of the issuer and of its status list, by their methods. Raises ``ProofInvalid``."""
     presented = prover.read_presentation(received.proof)
     if not expectation.takes(presented):
-        raise ProofInvalid(
-            details={"reason": "the proof is of several credentials, or of alternatives: say what is expected of it"}
-        )
+        raise ProofInvalid(details={"reason": "the proof has several credentials or alternatives: state the question"})
     unchecked = expectation.compare(presented, now)
     if received.completed(own := own_members(received.proof, presented)) != own:
         raise ProofInvalid(details={"reason": "a member beside the envelope says something else"})
@@ -39,7 +37,9 @@ def check_presentation(
         statement = presented.statement(keys)
     except PredicateUnsupported as refusal:
         raise ProofInvalid(details=refusal.details) from None
-    taken = acceptance_of(expectation, now)
+    # As in the service: the proof is of now, and the consent of the time of the proof.
+    presented.context.check_time(now)
+    taken = acceptance_of(expectation, moment_within(presented.context, now))
     prover.verify_presentation(statement, received.proof, bound=presented.bound, acceptance=taken)
     return VerifiedProof(presented, unchecked)
 
