@@ -172,9 +172,9 @@ def verify(
 ) -> None:
     """Verify a proof. FILE is a ZKProof, a result or record of a service, or the text of a proof; - is standard input.
 
-    Give the expected question with --predicate, --audience, --challenge and --issuer (or a key, document or log of the issuer).
-    Without all four the proof could be a replay, or answer another question. --signature-only compares less, and calls a proof
-    genuine instead of valid.
+    Give the expected question with --predicate, --audience and --challenge, and a key, document or log of the issuer.
+    --issuer compares the issuer's DID too. Without all four the proof could be a replay, or answer another question.
+    --signature-only compares less, and calls a proof genuine instead of valid.
 
     The output lists everything else that was not compared as unchecked. A proof of suite 1 never states whether its credential is in
     force, whether it was revoked, and who presents it. A proof of suite 2 can state all three; --require demands

@@ -46,7 +46,7 @@ def test_an_installation_goes_on_under_the_next_key(installed: Commands, here: P
     installed.ok("fsck", "--deep", "--data-dir", found)
     said = installed.ok("keys", "rotate", "checkpoint", "--data-dir", found, *how)
     assert "checkpoints are signed by key 3, z6Mk" in said
-    assert ("at once" if how else "thirty days") in said
+    assert ("auditors now" if how else "thirty days") in said
     asyncio.run(start(found))
 
 
