@@ -76,7 +76,7 @@ def examples_of(words: tuple[str, ...]) -> list[str]:
 
 
 def help_texts(packages: set[str]) -> list[str]:
-    """Return the begin of ``help.txt`` of each of these packages, escaped. None of them is imported."""
+    """Return the first characters of ``help.txt`` of each of these packages, escaped. None of them is imported."""
     from importlib.util import find_spec
 
     texts = []

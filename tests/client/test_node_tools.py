@@ -84,7 +84,7 @@ def test_a_planted_fault_is_found(planted_results: list[Json], rule: str, where:
     assert any(place[: len(where)] == where for place in places), places
 
 
-def test_nothing_else_is_found(planted_results: list[Json]) -> None:
+def test_linter_finds_only_the_planted_faults(planted_results: list[Json]) -> None:
     assert {result["code"] for result in planted_results} == {rule for _, rule, _ in FAULTS}
 
 
