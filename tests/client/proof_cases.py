@@ -19,27 +19,26 @@ from random import Random
 from typing import Any, Final
 
 import msgspec
-from identity_bound_credentials.domain.question import SUITE_2
-from identity_bound_credentials.use_cases.suite import BoundSuite
+from identity_bound_credentials.use_cases.suite import BoundChecks
 from identity_kit.conformance.prover_cases import HANA, SCHEMA, BbsIssuer
 from identity_prover_bbs import BbsProver
-from identity_verification.domain.checks import Check, CheckCode, undecided, wrong
+from identity_verification.answers import verification
+from identity_verification.domain.checks import CheckCode, wrong
 from identity_verification.domain.received import ReceivedProof
 from identity_verification.domain.verification import ProofVerification
-from identity_verification.handlers import verification
+from identity_verification.expectation import expectation_of
+from identity_verification.offline import GivenDocuments
 from identity_verification.suites import SuiteOneChecks
-from identity_verification.use_cases.check import NAME, CheckProof, IssuerKeys
-from identity_verification.use_cases.verify import expectation_of
+from identity_verification.use_cases.check import CheckProof
 from identity_verification.wire import VerifyProofRequest
 
 from identity_bbs.bls12381 import ORDER, select
 from identity_client.action import PredicateType
 from identity_codec import multikey
 from identity_codec.structs import convert
-from identity_core.domain.dids.did import controller_of
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, Statement
-from identity_core.errors import InvalidDid, PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
+from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from tests.proving import Workers
 from tests.random_presentations import AGENT, OTHERS, Case, _predicate, change_member, presentations
 
@@ -478,43 +477,16 @@ def mutants(seed: int, jobs: list[Job], count: int) -> list[tuple[str, Job]]:
 # The verdict of the Python verifier.
 
 
-class GivenDocuments(IssuerKeys, frozen=True):
-    """The issuers' keys from documents that the verifier has."""
-
-    async def _document(self, method_id: str) -> Check | Mapping[str, Any]:
-        try:
-            did = str(controller_of(method_id))
-        except InvalidDid:
-            return wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN)
-        found: Mapping[str, Mapping[str, Any]] = self.reader  # type: ignore[assignment]
-        return found.get(did) or undecided(NAME, CheckCode.ISSUER_UNAVAILABLE)
-
-
-class SuiteTwoChecks:
-    """The checks of suite 2, which need nothing of the service."""
-
-    name = SUITE_2
-    read = BoundSuite.read
-    check = BoundSuite.check
-
-
-class NoSchemas:
-    """A registry without a schema."""
-
-    async def get(self, schema_id: str) -> None:
-        return None
-
-
 PROVER: Final = BbsProver(select(), os.urandom)
 
 
 def python_result(job: Job) -> Json:
-    """Return the result of ``verifyProof`` as JSON."""
+    """Return the result of ``verifyProof`` as JSON. The calls of the prover travel as to the processes of the service."""
     wish = convert({"proof": "x", **job["expect"]}, VerifyProofRequest)
     question, now = expectation_of(wish), datetime.fromtimestamp(job["now"], UTC)
-    documents: Any = {one["id"]: one for one in job["documents"]}
-    suites: Any = (SuiteOneChecks(), SuiteTwoChecks())
-    check = CheckProof(Workers(PROVER), suites, GivenDocuments(documents), NoSchemas())  # type: ignore[arg-type]
+    documents = GivenDocuments({one["id"]: one for one in job["documents"]})
+    suites = (SuiteOneChecks(), BoundChecks())
+    check = CheckProof(Workers(PROVER), suites, documents, documents)  # type: ignore[arg-type]
     try:
         received = ReceivedProof.parse(job["proof"])
     except ProofInvalid:

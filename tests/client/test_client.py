@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import json
 import os
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from identity_commands.local_server import LocalServer
-from identity_commands.verify_log import verify
 
 import identity_client
-from identity_client import CallLimits, Client, ServiceError, ServiceUnreachable, Signer
-from identity_client.status_list import read_status
+from identity_client import AsyncClient, CallLimits, Client, ServiceError, ServiceUnreachable, Signer
 from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from tests.client import hostile_service
@@ -80,6 +80,57 @@ def test_loose_expectation_is_refused(first_screen: dict[str, Any]) -> None:
         assert first_screen["client"].verify(one, expect=loose)["verdict"] == "unbound"
 
 
+def test_proof_of_the_readme_is_verified_offline(first_screen: dict[str, Any], served: LocalServer) -> None:
+    """By the rules of the service: the answers are equal but for what only the service knows."""
+    log = first_screen["client"].call("getDidLog", did=first_screen["ivo"]["did"])
+    proof, expect = first_screen["proof"], first_screen["expect"]
+    for one in (proof, proof["proof"], proof["proof"]["proof"]):
+        assert identity_client.verify(one, expect=expect, logs=[log])["verdict"] == "valid"
+    other = replace(expect, challenge="another challenge")
+    with Client(served.url) as anyone:
+        for asked in (expect, other):
+            answer, found = anyone.verify(proof, expect=asked), identity_client.verify(proof, expect=asked, logs=[log])
+            known = [one for one in answer["checks"] if one["check"] != "schemaHeader"]
+            unchecked = [*answer["unchecked"], "schemaHeader"]
+            assert found == answer | {"checks": known, "unchecked": unchecked}
+    assert found["verdict"] == "invalid"
+    found = identity_client.verify(proof, expect=expect)
+    assert (found["verdict"], found["errors"]) == ("invalid", ["ISSUER_UNAVAILABLE"])
+
+
+def test_offline_verification_is_strict(first_screen: dict[str, Any]) -> None:
+    proof, expect = first_screen["proof"], first_screen["expect"]
+    log = first_screen["client"].call("getDidLog", did=first_screen["ivo"]["did"])
+    with pytest.raises(ValueError, match="replay: expect challenge"):
+        identity_client.verify(proof, expect=replace(expect, challenge=None), logs=[log])
+    loose = replace(expect, challenge=None, allow_unbound=True)
+    assert identity_client.verify(proof, expect=loose, logs=[log])["verdict"] == "unbound"
+    broken = log.replace("versionTime", "versiontime", 1)
+    for wrong in (
+        {"logs": [broken]},
+        {"expect": replace(expect, challenge="short")},
+        {"expect": replace(expect, max_age=-1)},
+    ):
+        with pytest.raises(ValueError, match=r"members of an entry|16 to 256 bytes|>= 0"):
+            identity_client.verify(proof, **({"expect": expect, "logs": [log]} | wrong))
+
+
+def test_log_is_verified_by_the_client(first_screen: dict[str, Any]) -> None:
+    log = first_screen["client"].call("getDidLog", did=first_screen["ivo"]["did"])
+    found = identity_client.verify_log(log)
+    assert (found.did, found.deactivated) == (first_screen["ivo"]["did"], False)
+    assert list(found.update_keys) == json.loads(log.splitlines()[-1])["parameters"]["updateKeys"]
+    assert identity_client.verify_log(log.encode()) == found
+    with pytest.raises(ValueError, match="of the future"):
+        identity_client.verify_log(log, now=datetime(2020, 1, 1, tzinfo=UTC))
+
+
+def test_missing_verifier_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
+    with pytest.raises(ModuleNotFoundError, match="the extra verify of identity-client"):
+        identity_client.verify("x", expect=identity_client.Expectation(allow_unbound=True))
+
+
 def test_old_name_of_the_client_warns() -> None:
     with pytest.warns(DeprecationWarning, match="use Client"):
         assert identity_client.Identity is Client
@@ -90,8 +141,7 @@ def test_a_served_list_tells_whether_a_credential_is_revoked(first_screen: dict[
     identity, credential = first_screen["client"], first_screen["credential"]
     hers = identity.as_(first_screen["hana"])
     log = identity.call("getDidLog", did=first_screen["ivo"]["did"])
-    verify(log.encode())
-    keys = json.loads(log.splitlines()[-1])["parameters"]["updateKeys"]
+    keys = identity_client.verify_log(log).update_keys
 
     shown = hers.call("getCredential", credential_id=credential["id"])["credential"]["credentialStatus"]
     entries = {one["statusPurpose"]: one for one in shown if one["type"] == "BitstringStatusListEntry"}
@@ -99,7 +149,7 @@ def test_a_served_list_tells_whether_a_credential_is_revoked(first_screen: dict[
     def read_statuses() -> dict[str, bool]:
         names = {purpose: one["statusListCredential"].rpartition("/")[2] for purpose, one in entries.items()}
         lists = {purpose: identity.call("getStatusList", status_list_id=name) for purpose, name in names.items()}
-        return {purpose: read_status(lists[purpose], one, keys) for purpose, one in entries.items()}
+        return {purpose: identity_client.read_status(lists[purpose], one, keys) for purpose, one in entries.items()}
 
     assert read_statuses() == {"revocation": False, "suspension": False}
     identity.call("setCredentialStatus", {"purpose": "suspension", "value": True}, credential_id=credential["id"])
@@ -131,7 +181,7 @@ def test_a_did_lives(served: LocalServer) -> None:
         assert len(list(identity.each("listDidHistory", did=did, limit=1))) == 3
         assert len(list(identity.each("listDidHistory", did=did, limit=1, include_document=True))) == 3
         identity.as_(Signer(did, spare["privateKey"])).call("deactivateDid", {"confirm": True, "reason": "☂"}, did=did)
-        found = verify(identity.call("getDidLog", did=did).encode())
+        found = identity_client.verify_log(identity.call("getDidLog", did=did))
         assert (found.did, found.versions, found.deactivated) == (did, 4, True)
 
 
@@ -199,7 +249,9 @@ def test_error_of_a_hook_ends_the_call(hostile: Hostile) -> None:
     assert hostile.requests["hook"] == []
 
 
-def run(case: Case, url: str, waited: list[float]) -> Any:
+def run(case: Case, url: str, waited: list[float], *, is_async: bool = False) -> Any:
+    if is_async:
+        return asyncio.run(run_async(case, url, waited))
     with Client(url, "secret", limits=LIMITS, wait=waited.append) as identity:
         caller = identity.as_(SIGNER) if case.signed else identity
         given = dict(case.given)
@@ -208,12 +260,25 @@ def run(case: Case, url: str, waited: list[float]) -> Any:
         return caller.call(case.operation, given.pop("body", None), **given)
 
 
+async def run_async(case: Case, url: str, waited: list[float]) -> Any:
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    async with AsyncClient(url, "secret", limits=LIMITS, wait=wait) as identity:
+        caller = identity.as_(SIGNER) if case.signed else identity
+        given = dict(case.given)
+        if case.paged:
+            return [item async for item in caller.each(case.operation, **given)]
+        return await caller.call(case.operation, given.pop("body", None), **given)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["Client", "AsyncClient"])
 @pytest.mark.parametrize("name", CASES)
-def test_a_hostile_answer(hostile: Hostile, name: str) -> None:
+def test_a_hostile_answer(hostile: Hostile, name: str, is_async: bool) -> None:
     case, code, waited = CASES[name], None, list[float]()
     hostile.requests.pop(hostile_service.place(name), None)
     try:
-        run(case, hostile.build_url(name), waited)
+        run(case, hostile.build_url(name), waited, is_async=is_async)
     except ServiceError as error:
         code = error.code
     except ServiceUnreachable:
@@ -244,6 +309,24 @@ def test_no_one_is_led_elsewhere(hostile: Hostile) -> None:
     with pytest.raises(ServiceError, match="302 UNREADABLE"):
         run(Case("getHealth", (), None, 0), hostile.build_url(ELSEWHERE), [])
     assert hostile.requests["caught"] == []
+
+
+def test_async_client_has_the_jobs_of_the_client(served: LocalServer) -> None:
+    """Two calls at once over one client, signed ones, and the pages of a history."""
+
+    async def story() -> list[Any]:
+        async with AsyncClient(served.url, api_key=served.api_key) as identity:
+            made = await asyncio.gather(*(identity.call("createDid", {"method": "ids"}) for _ in range(2)))
+            signer = Signer.from_keys(made[0])
+            await identity.as_(signer).call("updateDid", service("#one"), did=signer.did)
+            terms = {"actions": ["zkp.prove.age.gte.18"], "autonomy_level": 2, "expires_at": "2099-01-01T00:00:00Z"}
+            with pytest.raises(ServiceError, match="90 days ahead"):
+                await identity.delegate(signer, agent_did=made[1]["did"], **terms)
+            expires = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+            await identity.delegate(signer, agent_did=made[1]["did"], **terms | {"expires_at": expires})
+            return [item["operation"] async for item in identity.each("listDidHistory", did=signer.did, limit=1)]
+
+    assert asyncio.run(story()) == ["create", "update"]
 
 
 def test_an_octet_now_and_then_is_no_answer(hostile: Hostile) -> None:

@@ -36,6 +36,7 @@ from tools.bench.wire import PREFIX, Wire, creation, encode_request, make_dids
 LIBRARIES = (
     "import asyncio, cryptography.x509, msgspec, nacl.bindings, orjson, pluggy, sqlalchemy, sqlite3, uvicorn, uvloop"
 )
+CLIENT = "from identity_client import AsyncClient, Client, Expectation, Signer, sign_token, verify"
 KEY = "bench-key-000000000000000000000000000000000"
 
 
@@ -124,6 +125,9 @@ def main() -> None:
     imports = [sys.executable, "-c", LIBRARIES]
     one_call(imports)
     line("an interpreter that imports libraries alone", [one_call(imports) for _ in rounds], kept="imports alone")
+    for label, program in (("an interpreter alone", "pass"), ("an interpreter that imports the Python client", CLIENT)):
+        one_call([sys.executable, "-c", program])
+        line(label, [one_call([sys.executable, "-c", program]) for _ in rounds])
     for workers in options.workers:
         with tempfile.TemporaryDirectory(prefix="bench-start-", dir=folder) as place:
             many = f"{workers} process{'es' if workers > 1 else ''}"

@@ -1,4 +1,4 @@
-"""Client library of the identity service: signatures bound to what they authorise, every operation, status lists checked offline.
+"""Client library of the identity service: signatures bound to what they authorise, every operation, offline verification.
 
 ``README.md`` has a proof in a few lines. ``Client`` calls any operation by its operationId; ``Session`` makes one
 request and returns one answer, which the commands use. The signature, which no generator makes, is ``Signer`` and ``sign_token``::
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from identity_client.challenge import hash_body as hash_body
+    from identity_client.client import AsyncClient as AsyncClient
     from identity_client.client import CallLimits as CallLimits
     from identity_client.client import Client as Client
     from identity_client.did_auth import ForeignOrigin as ForeignOrigin
@@ -35,16 +36,20 @@ if TYPE_CHECKING:
     from identity_client.session import ServiceUnreachable as ServiceUnreachable
     from identity_client.session import Session as Session
     from identity_client.session import UnreadableAnswer as UnreadableAnswer
+    from identity_client.status_list import read_status as read_status
     from identity_client.verification import Expectation as Expectation
+    from identity_client.verification import verify as verify
+    from identity_client.verification import verify_log as verify_log
 
 _NAMES = {
     "challenge": ("hash_body",),
-    "client": ("CallLimits", "Client"),
+    "client": ("AsyncClient", "CallLimits", "Client"),
     "did_auth": ("ForeignOrigin", "Signer"),
     "ibct": ("IbctTemplate", "action_text", "sign_token"),
     "resolution": ("LogPlace", "PlaceUnknown", "require_place"),
     "session": ("Exchange", "IdentityError", "ServiceError", "ServiceUnreachable", "Session", "UnreadableAnswer"),
-    "verification": ("Expectation",),
+    "status_list": ("read_status",),
+    "verification": ("Expectation", "verify", "verify_log"),
 }
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from time import monotonic, perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
-import httpx
 import orjson
 from msgspec import Struct
 
@@ -19,6 +18,10 @@ from identity_client.did_auth import Signer
 from identity_codec.deprecation import OldMember
 from identity_codec.values import Hidden
 
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
 PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"
 _SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -77,19 +80,30 @@ class ServiceUnreachable(IdentityError):
         self.args = (message,)
 
 
-def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> bytes:
-    """Return the body of a streamed answer. Raises ``UnreadableAnswer`` for one that is compressed, because a small one can unpack to any
-    size, or has more than ``most`` bytes; ``ServiceUnreachable`` at the monotonic time ``ends``."""
-    if answer.headers.get("content-encoding", "identity") != "identity":
-        raise UnreadableAnswer(answer.status_code, "the answer is compressed")
-    data = bytearray()
+class Body:
+    """The body of a streamed answer. Raises ``UnreadableAnswer`` for one that is compressed, because a small one can unpack to any size, or
+    has more than ``most`` bytes; ``ServiceUnreachable`` at the monotonic time ``ends``."""
+
+    def __init__(self, answer: httpx.Response, most: int, ends: float = math.inf) -> None:
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise UnreadableAnswer(answer.status_code, "the answer is compressed")
+        self.answer, self.most, self.ends, self.data = answer, most, ends, bytearray()
+
+    def add(self, part: bytes) -> None:
+        """Add the next bytes."""
+        self.data += part
+        if len(self.data) > self.most:
+            raise UnreadableAnswer(self.answer.status_code, f"the answer has more than {self.most} bytes")
+        if monotonic() > self.ends:
+            raise ServiceUnreachable(f"{self.answer.url} does not answer in time")
+
+
+def read_whole(answer: httpx.Response, most: int) -> bytes:
+    """Return the body of a streamed answer. Raises as ``Body`` does."""
+    body = Body(answer, most)
     for part in answer.iter_raw():
-        data += part
-        if len(data) > most:
-            raise UnreadableAnswer(answer.status_code, f"the answer has more than {most} bytes")
-        if monotonic() > ends:
-            raise ServiceUnreachable(f"{answer.url} does not answer in time")
-    return bytes(data)
+        body.add(part)
+    return bytes(body.data)
 
 
 class Session:
@@ -107,6 +121,8 @@ class Session:
         on_exchange: Callable[[Exchange], None] | None = None,
         origin: str | None = None,
     ) -> None:
+        import httpx
+
         self.url, self._on_exchange = url.rstrip("/"), on_exchange
         # Whose challenges are signed.
         self.origin = origin or self.url
@@ -168,6 +184,8 @@ class Session:
     octets = OldMember("get_bytes")
 
     def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        import httpx
+
         try:
             with self._http.stream(method, PREFIX + path, **more) as answer:
                 data = read_whole(answer, MOST_OCTETS)
@@ -189,6 +207,8 @@ class Session:
     ) -> Any:
         """Make one call under DIDAuth or RecoveryKey: fetch a challenge for exactly this purpose, path, query and body (None: no
         body), sign it, and send the request. Raises ``ForeignOrigin`` for a challenge of another service."""
+        import httpx
+
         digest = None if body is None else hash_body(body)
         params = {name: value for name, value in (query or {}).items() if value is not None}
         bound: Any = {"purpose": purpose, "digest": digest, "target": f"{path}?{httpx.QueryParams(params)}"}
@@ -211,7 +231,11 @@ class Session:
     def create(self, body: Any, *, idempotency_key: str | None = None) -> Any:
         """createDid, as ``create_strictly`` sends it; sent again with the same ``idempotency_key``, it gives the same DID."""
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        return create_strictly(body, lambda asked: self.call("POST", "/dids", body=asked, headers=headers))
+
+        async def send(asked: Any) -> Any:
+            return self.call("POST", "/dids", body=asked, headers=headers)
+
+        return finished(create_strictly(body, send))
 
     def resolve(self, did: str, **query: Any) -> Any:
         """resolveDid."""
@@ -251,18 +275,28 @@ class Session:
         return str(self.call("GET", f"{_place(did)}/log", signed_in=False))
 
 
-def create_strictly(body: Any, send: Callable[[Any], Any]) -> Any:
+def finished(steps: Awaitable[T]) -> T:
+    """Return the result of a coroutine that is never suspended. It is how synchronous and asynchronous callers share code."""
+    try:
+        next(steps.__await__())
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise RuntimeError("the coroutine was suspended")
+
+
+async def create_strictly(body: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
     """Send a request of createDid with ``options.strictEvidence``, and as it is to a method whose entries hold no evidence. A request that
     has the member, or that is malformed, is sent once."""
     options = body.get("options", {}) if isinstance(body, Mapping) else None
     if isinstance(options, Mapping) and _STRICT_EVIDENCE not in options:
         try:
-            return send({**body, "options": {**options, _STRICT_EVIDENCE: True}})
+            return await send({**body, "options": {**options, _STRICT_EVIDENCE: True}})
         except ServiceError as error:
             # The Idempotency-Key is that of an earlier try, which such a method answered.
             if error.details.get("member") != _STRICT_EVIDENCE and error.code != "IDEMPOTENCY_MISMATCH":
                 raise
-    return send(body)
+    return await send(body)
 
 
 def _place(did: str) -> str:

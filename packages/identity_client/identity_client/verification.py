@@ -1,9 +1,13 @@
-"""The expectation of a verifier, and the members of requests."""
+"""The expectation of a verifier, the members of requests, and verification without a service.
+
+The verifiers are in another distribution, which the extra ``verify`` installs. It registers them as entry points ``identity_client``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec import Struct, structs
@@ -59,3 +63,39 @@ def proof_members(proof: Any) -> dict[str, Any]:
     inner = whole.get("proof")
     members = inner if isinstance(inner, Mapping) else whole
     return {name: members[name] for name in _PROOF_MEMBERS & members.keys()}
+
+
+def verify(
+    proof: Any,
+    *,
+    expect: Expectation,
+    logs: Iterable[str | bytes] = (),
+    documents: Iterable[Mapping[str, Any]] = (),
+    now: datetime | None = None,
+) -> dict[str, Any]:
+    """Verify a proof of either suite without a service. Return the answer of verifyProof: rely on the verdict ``valid`` alone.
+
+    ``logs`` are answers of getDidLog, which are verified. ``documents`` are DID documents that the caller trusts. Without those of an
+    issuer the verdict is ``invalid``. Needs the extra ``verify``. Raises ``ValueError``: when ``expect`` leaves out what must be
+    compared, no proof can meet it, or a log is invalid."""
+    answer: dict[str, Any] = _verifier("verify")(
+        proof_members(proof), expect.members(), logs, documents, now or datetime.now(UTC)
+    )
+    return answer
+
+
+def verify_log(log: str | bytes, *, now: datetime | None = None, witness_file: bytes | None = None) -> Any:
+    """Verify an answer of getDidLog, or another log of a DID, without a service. Return its ``did``, ``document``, ``deactivated``,
+    ``update_keys`` and ``unbound_changes``.
+
+    ``now`` refuses later entries, by default those that are more than five minutes ahead. ``witness_file`` is the did-witness.json of a
+    did:webvh log. Needs the extra ``verify``. Raises ``ValueError``: when the log is invalid."""
+    return _verifier("verify_log")(log, now=now, witness_file=witness_file)
+
+
+def _verifier(name: str) -> Any:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group="identity_client", name=name):
+        return entry.load()
+    raise ModuleNotFoundError("no verifier is installed: install the extra verify of identity-client")

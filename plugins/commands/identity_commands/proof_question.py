@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 from identity_bound_credentials.domain.presented import PresentedPresentation
-from identity_verification.domain.expected import AnyPresented, ExpectedCredential, ExpectedQuestion
+from identity_verification.domain.expected import AnyPresented
 
 from identity_codec.strict_json import JsonValue
 from identity_core.cli.output import format_value
@@ -26,7 +26,7 @@ def question_of(presented: AnyPresented) -> JsonValue:
     if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
         return None
     # Importing the wire types takes longer than most commands.
-    from identity_verification.handlers import shown_question
+    from identity_verification.answers import shown_question
 
     from identity_codec.structs import plain
 
@@ -58,24 +58,3 @@ def proven(body: Mapping[str, Any]) -> list[str]:
 
 def _predicate(one: Mapping[str, Any]) -> str:
     return f"{one['attributeName']} {one['type']} {format_value(one['value'])}"
-
-
-def question_from_json(value: Mapping[str, Any]) -> ExpectedQuestion:
-    """Return the question of the members that ``verifyProof`` takes. Raises ``ValueError``."""
-    if not value.keys() <= {"credentials", "same", "either", "pseudonym"}:
-        raise ValueError("a question has credentials, same, either and pseudonym")
-    try:
-        return ExpectedQuestion(
-            tuple(
-                ExpectedCredential(str(one["issuerDid"]), str(one["schemaId"]), tuple(one.get("predicates", ())))
-                for one in value["credentials"]
-            ),
-            tuple(
-                tuple((int(one["credential"]), str(one["attributeName"])) for one in together)
-                for together in value.get("same", ())
-            ),
-            tuple(map(tuple, value.get("either", ()))),
-            value.get("pseudonym"),
-        )
-    except (KeyError, TypeError, AttributeError):
-        raise ValueError("a question names issuerDid, schemaId and predicates of each of its credentials") from None

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, Final
 
 import click
-from identity_bound_credentials.domain.presentation import Cover
-from identity_bound_credentials.domain.presented import PresentedPresentation
-from identity_bound_credentials.ports import PresentingProver
-from identity_verification.domain.checks import BOUND, BoundPart, verdict_of
+from identity_verification.domain.checks import BOUND, BoundPart, Check, verdict_of
 from identity_verification.domain.verification import Expectation
 
+from identity_client.presentation import check_text
+from identity_client.verification import members_of
 from identity_codec import multibase, strict_json
 from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace
 from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.options import installed_plugins, refuse_absent, several
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_commands.proof_consent import cover_of
-from identity_commands.proof_question import proven, question_from_json, question_of, question_option
+from identity_commands.proof_question import proven, question_of, question_option
 from identity_commands.public_keys import (
     KeyFinder,
     Unchecked,
-    agents_key,
     in_document,
     in_log,
     key_of_option,
@@ -33,7 +33,6 @@ from identity_commands.public_keys import (
 )
 from identity_core.cli.options import Whole, of_installation
 from identity_core.cli.output import Command, fail, fail_start, show
-from identity_core.domain.proofs.proof import PresentedProof
 from identity_core.errors import ProofInvalid
 from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
@@ -65,24 +64,21 @@ def verify_octets(
     """Verify the proof in ``data`` (JSON, or the bare text). Return its content, as the command prints it. The anchor of a record
     is checked too, on the ledger of the settings ``ledger`` if they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and
     what ``find_key`` raises."""
-    from identity_bound_credentials.domain.check import check_presentation
+    from identity_bound_credentials.checks import BoundChecks
     from identity_verification.domain.received import ReceivedProof
-    from identity_verification.use_cases.check import check
+    from identity_verification.offline import GivenKeys, check_offline
+    from identity_verification.suites import SuiteOneChecks
 
     value = _read(data)
-    received = ReceivedProof.parse(value)
-    try:
-        presented: PresentedProof | PresentedPresentation = prover.read(received.proof)
-    except ProofInvalid:
-        if not isinstance(prover, PresentingProver):
-            raise
-        presented = prover.read_presentation(received.proof)
-    keys = {method: find_key(method) for method in presented.methods}
-    if isinstance(presented, PresentedPresentation) and isinstance(prover, PresentingProver):
-        verified = check_presentation(received, prover, keys=keys, expectation=expectation, now=now)
-    else:
-        raw = keys[presented.verification_method]
-        verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
+    sources: Any = {"keys": GivenKeys(find_key), "suites": (SuiteOneChecks(), BoundChecks())}
+    verdict = check_offline(ReceivedProof.parse(value), prover, expectation=expectation, now=now, **sources)
+    presented = verdict.presented
+    if presented is None:
+        raise ProofInvalid(
+            details={"reason": "it is not a proof, or of several credentials or alternatives: give --question"}
+        )
+    if not verdict.verified:
+        raise ProofInvalid(details={"reason": "; ".join(map(_fault, filter(attrgetter("code"), verdict.checks)))})
     anchor = check_anchor(value, ledger)
     # Without its path, what stands beside the proof about an anchor is a claim.
     is_claimed = anchor is None and isinstance(value, dict) and value.get("anchor") is not None
@@ -95,11 +91,15 @@ def verify_octets(
         "context": presented.context.json,
         # The ledger was asked whether the leaf of this proof was revoked.
         "unchecked": [
-            *(name for name in verified.unchecked if not (name == "revocation" and anchor and anchor["onLedger"])),
+            *(name for name in verdict.unchecked if not (name == "revocation" and anchor and anchor["onLedger"])),
             *["anchor"] * is_claimed,
         ],
         "anchor": anchor,
     }
+
+
+def _fault(check: Check) -> str:
+    return f"{check.name} {check.code}: {check_text({'check': check.name, 'ok': check.ok})}"
 
 
 def _read(data: bytes) -> JsonValue:
@@ -238,37 +238,33 @@ def _key_finder(sources: Mapping[str, Any], now: datetime) -> KeyFinder:
 def _expectation(
     *,
     predicates: tuple[tuple[str, str, str], ...],
+    audience: str | None,
     challenge: str | None,
     nonce: str | None,
-    max_age: int | None,
-    status_max_age: int | None,
+    proof_id: str | None,
     schema: Any,
     question: Any,
-    requires: tuple[str, ...],
-    agent_key: str | None,
-    consent_cover: int | None,
     issuer: str | None,
-    **expected: Any,
+    **members: Any,
 ) -> Expectation:
+    from identity_verification.offline import expectation_from_json
+
     if challenge is not None and nonce is not None:
         raise ValueError("--challenge and --nonce say the same thing: give one")
     if question is not None and (predicates or schema is not None or issuer is not None):
         raise ValueError("--question says it of each credential: leave --predicate, --schema and --issuer out")
-    data = None if challenge is None else challenge.encode()
     is_method = issuer is not None and "#" in issuer
-    return Expectation(
-        issuer=None if is_method else issuer,
+    members |= {"issuer_did": None if is_method else issuer, "domain": audience, "challenge": challenge}
+    members |= {"predicates": [*map(_predicate, predicates)] or None} | (
+        {} if question is None else read_json(question)
+    )
+    expectation = expectation_from_json(members_of(members))
+    return replace(
+        expectation,
         verification_method=issuer if is_method else None,
         header_digest=None if schema is None else hashlib.sha256(read_schema(schema).schema.header).digest(),
-        predicates=tuple(map(_predicate, predicates)) or None,
-        nonce=data if nonce is None else multibase.base64url_decode(nonce),
-        max_age=None if max_age is None else timedelta(seconds=max_age),
-        status_max_age=None if status_max_age is None else timedelta(seconds=status_max_age),
-        requires=frozenset(requires),
-        agent_key=agents_key(agent_key),
-        consent_cover=None if consent_cover is None else Cover(consent_cover),
-        question=None if question is None else question_from_json(read_json(question)),
-        **expected,
+        nonce=expectation.nonce if nonce is None else multibase.base64url_decode(nonce),
+        proof_id=proof_id,
     )
 
 

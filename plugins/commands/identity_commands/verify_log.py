@@ -29,7 +29,8 @@ class Verified(Struct, frozen=True):
     """A valid log. It proves nothing about newer entries that were withheld.
 
     ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON, ``unbound_changes``
-    that of ``evidence.unbound_changes``, None for did:webvh.
+    that of ``evidence.unbound_changes``, None for did:webvh. ``update_keys`` are the
+    multikeys that may sign the next entry and status lists.
     """
 
     did: str
@@ -39,6 +40,7 @@ class Verified(Struct, frozen=True):
     deactivated: bool
     document: Mapping[str, JsonValue]
     unbound_changes: int | None
+    update_keys: tuple[str, ...]
 
     def summary(self) -> dict[str, JsonValue]:
         """Return the result as JSON."""
@@ -75,14 +77,15 @@ def verify(
     if state is None:
         raise LogInvalid("The log is empty.")
     head = f"{state.version_id}-{state.entry_hash}"
-    document, unbound = state.document.to_json(), state.unbound_changes
-    return Verified(str(state.did), state.version_id, head, state.updated_at, state.deactivated, document, unbound)
+    document, facts = state.document.to_json(), (state.unbound_changes, state.update_keys)
+    return Verified(str(state.did), state.version_id, head, state.updated_at, state.deactivated, document, *facts)
 
 
 def _verify_webvh(lines: list[bytes], now: datetime | None, witness_file: bytes | None, *, approved: bool) -> Verified:
     states = webvh.verify_entries(lines, now=now, witness_file=witness_file, approved=approved)
     head = states[-1]
-    return Verified(str(head.did), len(states), head.version_id, head.time, head.deactivated, head.document, None)
+    facts = (head.deactivated, head.document, None, head.update_keys)
+    return Verified(str(head.did), len(states), head.version_id, head.time, *facts)
 
 
 class UnnamedKey(Struct, frozen=True):

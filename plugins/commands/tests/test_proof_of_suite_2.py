@@ -68,7 +68,7 @@ def test_its_status_list_is_as_new_as_the_verifier_wants(text: str) -> None:
     assert verified(text, status_max_age=none)["verified"] is True
     with pytest.raises(ProofInvalid) as refused:
         verified(target(status=False).prove(), requires=frozenset(), status_max_age=none)
-    assert "status list" in refused.value.details["reason"]
+    assert "statusAge NOT_PROVEN" in refused.value.details["reason"]
 
 
 @pytest.mark.parametrize(

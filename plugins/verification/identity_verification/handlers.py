@@ -1,28 +1,21 @@
-"""The handlers of this extension, and the form of verdicts and stored proofs in answers. Answers must not be cached."""
+"""The handlers of this extension, and the form of stored proofs in answers. Answers must not be cached."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
 
 import orjson
 from msgspec import Struct
 
 from identity_codec.multibase import base64url_encode
-from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, UnsetType
 from identity_codec.times import printed
 from identity_core.api.proofs import anchor, zk_proof
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.domain.proofs.asked import Asked
-from identity_core.domain.proofs.proof import PresentedProof
-from identity_core.domain.proofs.stored import KeptQuestion, StoredProof
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import IdentityError
 from identity_core.use_cases.proofs.steps import VERIFY_SCOPE
-from identity_core.wire import Anchor, AttributeReference
 from identity_verification import wire
-from identity_verification.domain.expected import AnyPresented
+from identity_verification.answers import joint_question, only_predicate, shown_predicate, verification
 from identity_verification.domain.received import proof_commitment
-from identity_verification.domain.verification import ProofVerification, issuer_of
 from identity_verification.use_cases.challenges import CreateVerifierChallenge
 from identity_verification.use_cases.credentials import VerifyCredential
 from identity_verification.use_cases.dry_run import CheckDelegatedProof, DryRun
@@ -89,76 +82,6 @@ def _refusal(error: IdentityError) -> wire.DelegatedProofRefusal:
     return wire.DelegatedProofRefusal(code=error.code, message=str(error), details=error.answer_details())
 
 
-def verification(verdict: ProofVerification, anchor: Anchor | None) -> wire.VerificationResult:
-    """Return the result of a verification, check by check, and the content of the proof."""
-    presented = verdict.presented
-    predicates = () if presented is None else presented.predicates
-    shown = _format_predicates(predicates)
-    return wire.VerificationResult(
-        verified=verdict.verified,
-        verdict=verdict.verdict,
-        missing=verdict.missing,
-        checks=tuple(
-            wire.ProofCheck(check=one.name, ok=one.ok, code=one.code, expected=one.expected, found=one.found)
-            for one in verdict.checks
-        ),
-        errors=verdict.errors,
-        warnings=verdict.warnings,
-        unchecked=verdict.unchecked,
-        proof_id=None if presented is None else presented.context.proof_id,
-        predicate=_only(shown[0]) if len(shown) == 1 else None,
-        predicates=shown,
-        question=shown_question(presented),
-        issuer_did=None if presented is None else issuer_of(presented),
-        schema_id=None if presented is None else presented.schema.id,
-        anchor=anchor,
-    )
-
-
-def _only(shown: wire.ShownPredicate) -> wire.OnlyPredicate:
-    return wire.OnlyPredicate(attribute_name=shown.attribute_name, type=shown.type, value=shown.value)
-
-
-def shown_question(presented: AnyPresented | None) -> wire.ShownQuestion | None:
-    """Return the statement of a proof about several credentials, alternatives, equal attributes or a pseudonym; None
-    for any other."""
-    if presented is None or isinstance(presented, PresentedProof) or presented.joint is None:
-        return None
-    value = None if presented.pseudonym is None else base64url_encode(presented.pseudonym)
-    return _question(presented.joint, pseudonym_value=value)
-
-
-def _question(question: KeptQuestion, *, pseudonym_value: str | UnsetType | None) -> wire.ShownQuestion:
-    credentials = tuple(
-        wire.ShownCredential(
-            credential_id=one.credential_id or UNSET,
-            issuer_did=one.issuer,
-            schema_id=one.schema_id,
-            predicates=tuple(map(_predicate, one.predicates)),
-        )
-        for one in question.credentials
-    )
-    same = tuple(
-        tuple(AttributeReference(credential=part, attribute_name=name) for part, name in together)
-        for together in question.same
-    )
-    return wire.ShownQuestion(
-        credentials=credentials,
-        same=same,
-        either=question.either,
-        pseudonym=question.pseudonym,
-        pseudonym_value=pseudonym_value,
-    )
-
-
-def _format_predicates(predicates: Iterable[Asked]) -> tuple[wire.ShownPredicate, ...]:
-    return tuple(_predicate(one.json) for one in predicates)
-
-
-def _predicate(said: Mapping[str, JsonValue]) -> wire.ShownPredicate:
-    return wire.ShownPredicate(attribute_name=str(said["attributeName"]), type=str(said["type"]), value=said["value"])
-
-
 def record(stored: StoredProof) -> wire.ProofRecord:
     """Return a stored proof."""
     revocation = stored.revocation
@@ -170,9 +93,9 @@ def record(stored: StoredProof) -> wire.ProofRecord:
         credential_id=stored.credential_id,
         issuer_did=stored.issuer,
         schema_id=stored.schema_id,
-        predicate=None if stored.question is not None else _only(_predicate(stored.predicate)),
-        predicates=tuple(map(_predicate, stored.predicates)),
-        question=None if stored.question is None else _question(stored.question, pseudonym_value=UNSET),
+        predicate=None if stored.question is not None else only_predicate(shown_predicate(stored.predicate)),
+        predicates=tuple(map(shown_predicate, stored.predicates)),
+        question=None if stored.question is None else joint_question(stored.question, pseudonym_value=UNSET),
         proof=zk_proof(stored.proof),
         challenge=stored.challenge,
         domain=stored.domain,

@@ -11,7 +11,7 @@ from identity_verification.domain import verification
 from identity_verification.domain.checks import BOUND, Check, CheckCode, compared_of, right, undecided, wrong
 from identity_verification.domain.received import moment_within
 from identity_verification.domain.verification import Expectation, ProofVerification
-from identity_verification.use_cases.verify import nonce_of
+from identity_verification.expectation import nonce_of
 
 from identity_codec.values import replace
 from identity_core.domain.proofs.proof import Context, PresentedProof

@@ -17,9 +17,9 @@ from identity_records.store import StoredTimeline, StoredVerifications
 from identity_verification.domain.checks import CheckCode
 from identity_verification.domain.received import ReceivedProof
 from identity_verification.domain.verification import Expectation, ProofVerification
+from identity_verification.expectation import expectation_of
 from identity_verification.suites import SuiteOneChecks
 from identity_verification.use_cases.check import CheckProof
-from identity_verification.use_cases.verify import expectation_of
 
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.values import replace

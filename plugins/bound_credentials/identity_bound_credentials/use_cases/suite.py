@@ -5,27 +5,22 @@ All credentials of a question are bound to one secret, and the proof is about th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from identity_verification.domain.checks import Check, CheckCode, right, wrong
-from identity_verification.domain.received import ReceivedProof
-from identity_verification.domain.verification import Expectation
-from identity_verification.suites import compared
 from msgspec import Struct, field
 
+from identity_bound_credentials.checks import BoundChecks
 from identity_bound_credentials.domain.bound_credential import BoundHeader
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
-from identity_bound_credentials.domain.check import own_members
 from identity_bound_credentials.domain.normal_form import check_size
-from identity_bound_credentials.domain.presentation import Agreement, acceptance_of, last_expiry, proof_day
-from identity_bound_credentials.domain.presented import PresentedPresentation
-from identity_bound_credentials.domain.question import SUITE_2, AskedCredential, Question
+from identity_bound_credentials.domain.presentation import Agreement, last_expiry, proof_day
+from identity_bound_credentials.domain.question import AskedCredential, Question
 from identity_bound_credentials.use_cases.agreement import agreement
 from identity_bound_credentials.use_cases.issue import IssueBound
 from identity_bound_credentials.use_cases.presenting import PresentBound
-from identity_bound_credentials.worker_calls import NAME, read_presentation, verify_presentation
+from identity_bound_credentials.worker_calls import NAME
 from identity_client.action import NOT_EQUAL
 from identity_codec.structs import UnsetType
 from identity_core.domain.credentials.credential import Binding, Credential
@@ -34,8 +29,6 @@ from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof
 from identity_core.domain.proofs.stored import KeptQuestion
-from identity_core.errors import PredicateUnsupported, ProofInvalid
-from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.proofs.suite_1 import check_known
 from identity_core.wire import HolderConsent
@@ -59,11 +52,10 @@ class BoundPlan(Struct, frozen=True):
         return await self.present(self.credentials, self.question, witnesses, context, self.agreed)
 
 
-class BoundSuite(IssueBound, frozen=True):
+class BoundSuite(BoundChecks, IssueBound, frozen=True):
     """The ports ``ProofSuite`` and ``SuiteChecks`` for credentials with a ``Binding``."""
 
     present: PresentBound
-    name: str = SUITE_2
     format: BoundFormat | None = BOUND_CREDENTIALS
     consents: SignatureChecks = field(default_factory=SignatureChecks)
 
@@ -92,31 +84,6 @@ class BoundSuite(IssueBound, frozen=True):
         await self.present.check_issuers(credentials)
         agreed = await agreement(consent, bindings, question, context, self.consents)
         return BoundPlan(self.present, credentials, question, agreed)
-
-    async def read(self, provers: ProofWorkers, text: str) -> PresentedPresentation:
-        """See ``SuiteChecks``."""
-        return await read_presentation(provers, text)
-
-    async def check(
-        self,
-        provers: ProofWorkers,
-        received: ReceivedProof,
-        presented: PresentedPresentation,
-        keys: Mapping[str, bytes],
-        expectation: Expectation,
-        now: datetime,
-    ) -> tuple[Check, Check]:
-        """See ``SuiteChecks``."""
-        signals = compared(received, own_members(received.proof, presented))
-        if presented.awaits_agent(received.proof):
-            return signals, wrong("proof", CheckCode.AGENT_SIGNATURE_MISSING)
-        taken = acceptance_of(expectation, now)
-        try:
-            statement = presented.statement(keys)
-            await verify_presentation(provers, statement, received.proof, bound=presented.bound, acceptance=taken)
-        except (ProofInvalid, PredicateUnsupported):
-            return signals, wrong("proof", CheckCode.PROOF_INVALID)
-        return signals, right("proof")
 
 
 UNKNOWN: Final = "the prover does not know this predicate of this credential"

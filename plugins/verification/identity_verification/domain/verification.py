@@ -34,8 +34,13 @@ _CHECKS: Final = {
     "issuer": ("issuer", CheckCode.ISSUER_MISMATCH),
     "schema": ("schema", CheckCode.SCHEMA_MISMATCH),
     "agentKey": ("agentKey", CheckCode.AGENT_MISMATCH),
+    # No request of an operation has these parts.
+    "verificationMethod": ("issuer", CheckCode.ISSUER_MISMATCH),
+    "header": ("schemaHeader", CheckCode.SCHEMA_MISMATCH),
+    "proofId": ("proofId", CheckCode.PUBLIC_SIGNALS_MISMATCH),
+    "capability": ("capability", CheckCode.NOT_PROVEN),
 }
-"""The checks of the verify operations, in their order: name and code by the part that is compared."""
+"""The checks of a verification, in their order: name and code by the part that is compared."""
 
 
 class Expectation(Struct, frozen=True):
@@ -63,28 +68,6 @@ class Expectation(Struct, frozen=True):
     question: ExpectedQuestion | None = None
     agent_key: bytes | None = None
     consent_cover: int | None = None
-
-    def compare(self, presented: AnyPresented, now: datetime) -> tuple[str, ...]:
-        """Compare all parts at ``now`` (aware UTC). Return the names of those that were not compared. Raises ``ProofInvalid``: when one
-        differs."""
-        parts = self._parts(presented)
-        for name, (expected, found) in parts.items():
-            if expected is not None and expected != found:
-                raise ProofInvalid(details={"reason": f"the proof is not bound to the expected {name}"})
-        if self._is_too_old(presented, now):
-            raise ProofInvalid(details={"reason": "the proof is older than expected"})
-        if self._status_fault(presented, now) is not None:
-            raise ProofInvalid(details={"reason": "the proof says nothing of a status list as new as expected"})
-        if not self._covers(presented):
-            raise ProofInvalid(details={"reason": "the holder's consent does not cover what it must"})
-        if silent := sorted(self.requires - presented.proven):
-            raise ProofInvalid(details={"reason": f"the proof does not say what was required: {', '.join(silent)}"})
-        # The verification method and the header identify issuer and schema more exactly; few proofs name an agent's key.
-        said = ("issuer", "schema", "agentKey")
-        unchecked = [name for name, part in parts.items() if part[0] is None and name not in said]
-        unchecked += self.unchecked_of(presented)
-        never = filterfalse(self.requires.__contains__, NEVER_PROVEN)
-        return (*unchecked, *(("maxAge",) if self.max_age is None else ()), *never)
 
     def checks(self, presented: AnyPresented, now: datetime) -> Iterator[Check]:
         """Yield a check for each expectation, at ``now`` (aware UTC)."""
@@ -116,7 +99,7 @@ class Expectation(Struct, frozen=True):
             "challenge": self.nonce,
             "domain": self.audience,
             "issuerDid": self.issuer or self.verification_method or self.question,
-            "schemaId": self.schema_id or self.question,
+            "schemaId": self.schema_id or self.header_digest or self.question,
             "maxAge": self.max_age,
         }
         unasked = (name for name, value in asked.items() if value is None)

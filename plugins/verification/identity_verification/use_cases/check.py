@@ -1,13 +1,7 @@
 """Verification of a received proof against the verifier's expectation.
 
-``check`` does all of it for the command line and for callers of the library::
-
-    verified = check(ReceivedProof.parse(value), prover, issuer_key=raw_public_key, expectation=expectation, now=now)
-
-It needs no service and no database. The caller resolves the issuer's key. The status of the credential and of the proof's anchor
-are not checked.
-
-``CheckProof`` makes the same checks for the verify operations, one by one, with the prover in a separate process. It resolves the
+``CheckProof`` makes the checks, one by one. Its prover is in a separate process, or in this one (``identity_verification.offline``). It
+resolves the
 issuer's key: did:ids and did:key here, others through their method. It distinguishes an unavailable network from a negative answer.
 Any content that an attacker wrote into the proof results in a failed check, never in an error.
 """
@@ -35,37 +29,14 @@ from identity_core.errors import (
     ProofInvalid,
 )
 from identity_core.ports.credentials import CredentialSchemas
-from identity_core.ports.prover import ProofWorkers, Prover
+from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.dids.index import DidReader
 from identity_verification.domain.checks import Check, CheckCode, right, undecided, wrong
 from identity_verification.domain.expected import AnyPresented
 from identity_verification.domain.received import ReceivedProof as ReceivedProof
 from identity_verification.domain.received import moment_within
 from identity_verification.domain.verification import Expectation, ProofVerification, check_time
-from identity_verification.suites import SuiteChecks, own_members
-
-
-class VerifiedProof(Struct, frozen=True):
-    """The proven statement. ``unchecked`` names the parts for which the verifier had no expectation: a proof for another
-    verifier, or of another question, passes there. It always names the facts that a proof does not contain: ``holder``,
-    ``credentialValidity``, ``credentialStatus`` and ``revocation``."""
-
-    presented: AnyPresented
-    unchecked: tuple[str, ...]
-
-
-def check(
-    received: ReceivedProof, prover: Prover, *, issuer_key: bytes, expectation: Expectation, now: datetime
-) -> VerifiedProof:
-    """Verify a proof with ``prover``, a prover of its suite. ``issuer_key`` is the raw public key (96 bytes); ``now`` is aware UTC.
-    Raises ``ProofInvalid``."""
-    presented = prover.read(received.proof)
-    unchecked = expectation.compare(presented, now)
-    statement = presented.statement(issuer_key)
-    said = own_members(received.proof, prover.suite, statement, presented)
-    prover.verify(statement, received.completed(said), context=presented.context, now=now)
-    return VerifiedProof(presented, unchecked)
-
+from identity_verification.suites import SuiteChecks
 
 NAME, _SECOND = "issuerKey", timedelta(seconds=1)
 
@@ -78,10 +49,12 @@ class FoundKey(Struct, frozen=True):
     warnings: tuple[CheckCode, ...] = ()
 
 
-class IssuerKeys(Struct, frozen=True):
-    """A resolver of assertion keys."""
+class DocumentKeys(Struct, frozen=True):
+    """A source of assertion keys: DID documents of issuers."""
 
-    reader: DidReader
+    async def _document(self, method_id: str) -> Check | Mapping[str, JsonValue]:
+        """Return the document of the DID of the method, or the failed check."""
+        raise NotImplementedError
 
     async def __call__(self, method_id: str, now: datetime) -> FoundKey:
         """Return the key of the verification method that is in force at ``now`` (aware UTC)."""
@@ -105,8 +78,14 @@ class IssuerKeys(Struct, frozen=True):
         except ValueError:
             return wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN)
 
+
+class IssuerKeys(DocumentKeys, frozen=True):
+    """A resolver of assertion keys."""
+
+    reader: DidReader
+
     async def _document(self, method_id: str) -> Check | Mapping[str, JsonValue]:
-        """Return the document of the DID of the method, or the failed check."""
+        """See ``DocumentKeys``."""
         try:
             state = await self._state(method_id)
         except InvalidDid:
@@ -148,7 +127,7 @@ class CheckProof(Struct, frozen=True):
 
     provers: ProofWorkers
     suites: Sequence[SuiteChecks]
-    issuers: IssuerKeys
+    issuers: DocumentKeys
     schemas: CredentialSchemas
 
     async def __call__(self, received: ReceivedProof, question: Expectation, now: datetime) -> ProofVerification:
@@ -165,7 +144,7 @@ class CheckProof(Struct, frozen=True):
         unchecked = (*question.unchecked, *question.unchecked_of(presented))
         match await self._is_registered(presented):
             case None:
-                unchecked += ("schemaHeader",)
+                unchecked += () if question.header_digest else ("schemaHeader",)
             case False:
                 # An issuer that signs one schema under several headers could distinguish its holders by them.
                 checks.append(wrong("schemaHeader", CheckCode.SCHEMA_MISMATCH))
