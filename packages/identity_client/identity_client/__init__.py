@@ -18,6 +18,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from identity_client.answers import IdentityError as IdentityError
+    from identity_client.answers import ServiceError as ServiceError
+    from identity_client.answers import ServiceUnreachable as ServiceUnreachable
+    from identity_client.answers import UnreadableAnswer as UnreadableAnswer
     from identity_client.challenge import hash_body as hash_body
     from identity_client.client import AsyncClient as AsyncClient
     from identity_client.client import CallLimits as CallLimits
@@ -31,23 +35,20 @@ if TYPE_CHECKING:
     from identity_client.resolution import PlaceUnknown as PlaceUnknown
     from identity_client.resolution import require_place as require_place
     from identity_client.session import Exchange as Exchange
-    from identity_client.session import IdentityError as IdentityError
-    from identity_client.session import ServiceError as ServiceError
-    from identity_client.session import ServiceUnreachable as ServiceUnreachable
     from identity_client.session import Session as Session
-    from identity_client.session import UnreadableAnswer as UnreadableAnswer
     from identity_client.status_list import read_status as read_status
     from identity_client.verification import Expectation as Expectation
     from identity_client.verification import verify as verify
     from identity_client.verification import verify_log as verify_log
 
 _NAMES = {
+    "answers": ("IdentityError", "ServiceError", "ServiceUnreachable", "UnreadableAnswer"),
     "challenge": ("hash_body",),
     "client": ("AsyncClient", "CallLimits", "Client"),
     "did_auth": ("ForeignOrigin", "Signer"),
     "ibct": ("IbctTemplate", "action_text", "sign_token"),
     "resolution": ("LogPlace", "PlaceUnknown", "require_place"),
-    "session": ("Exchange", "IdentityError", "ServiceError", "ServiceUnreachable", "Session", "UnreadableAnswer"),
+    "session": ("Exchange", "Session"),
     "status_list": ("read_status",),
     "verification": ("Expectation", "verify", "verify_log"),
 }

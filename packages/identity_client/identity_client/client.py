@@ -7,34 +7,23 @@ from __future__ import annotations
 import contextlib
 import functools
 import random
-import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
-from urllib.parse import quote
 
 import orjson
 from msgspec import Struct, field
 
+from identity_client.answers import Body, IdentityError, ServiceUnreachable, UnreadableAnswer, refusal_of
 from identity_client.challenge import hash_body
 from identity_client.did_auth import Signer
 from identity_client.ibct import operation_of, proof_request
-from identity_client.operations import ServedOperation, served_operations
-from identity_client.session import (
-    PREFIX,
-    Body,
-    IdentityError,
-    ServiceUnreachable,
-    UnreadableAnswer,
-    create_strictly,
-    finished,
-    refusal_of,
-)
+from identity_client.operations import ServedOperation, by_place, place_of, served_operations
+from identity_client.session import PREFIX, create_strictly, finished
 from identity_client.verification import Expectation, members_of, proof_members
 from identity_codec import jcs
-from identity_codec.structs import python_name
 from identity_codec.values import Hidden, replace
 
 if TYPE_CHECKING:
@@ -121,7 +110,7 @@ class BaseClient(Hidden, Struct, Generic[R], frozen=True):
 
     async def _called(self, operation_id: str, body: Any, /, **parameters: Any) -> Any:
         operation = served_operations()[operation_id]
-        values = _by_place(operation, parameters)
+        values = by_place(operation, parameters)
         data = None if body is None else jcs.canonicalize(body)
         headers = {"Accept": operation.accept, "Accept-Encoding": "identity"}
         headers |= {name: str(values[name]) for name in operation.headers if name in values}
@@ -165,7 +154,7 @@ class BaseClient(Hidden, Struct, Generic[R], frozen=True):
             return {"Authorization": f"ApiKey {self.api_key}"} if self.api_key and operation.keyed else {}
         import httpx
 
-        path, query = _place(operation, values)
+        path, query = place_of(operation, values)
         digest = None if body is None else hash_body(body)
         bound: dict[str, Any] = {"purpose": operation.purpose, "target": f"{path}?{httpx.QueryParams(query)}"}
         wanted = bound | {"did": self.signer.did, "named": "true"} | ({} if digest is None else {"bodyHash": digest})
@@ -180,7 +169,7 @@ class BaseClient(Hidden, Struct, Generic[R], frozen=True):
     async def _attempt(
         self, operation: ServedOperation, values: Mapping[str, Any], headers: Mapping[str, str], body: bytes | None
     ) -> Any:
-        path, query = _place(operation, values)
+        path, query = place_of(operation, values)
         import httpx
 
         url, limit = f"{self.url.rstrip('/')}{PREFIX}{path}", self.limits.timeout_seconds
@@ -261,25 +250,6 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, Any]], frozen=True):
             async for part in answer.aiter_raw():
                 body.add(part)
             return answer, bytes(body.data)
-
-
-def _place(operation: ServedOperation, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the path below the prefix, and the parameters of the query."""
-    path = re.sub(r"\{(\w+)\}", lambda match: quote(str(values[match[1]]), safe=""), operation.path)
-    return path, {name: values[name] for name in operation.query if name in values}
-
-
-def _by_place(operation: ServedOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that are given, by their names on the wire."""
-    names = (*re.findall(r"\{(\w+)\}", operation.path), *operation.query, *operation.headers)
-    known = {python_name(name.replace("-", "_")): name for name in names}
-    if unknown := parameters.keys() - known.keys():
-        raise TypeError(f"{operation.path} has no parameter {', '.join(sorted(unknown))}")
-    values = {known[name]: value for name, value in parameters.items() if value is not None}
-    if missing := set(re.findall(r"\{(\w+)\}", operation.path)) - values.keys():
-        raise TypeError(f"{operation.path} needs {', '.join(sorted(missing))}")
-    # As JSON has them, which is how the document writes them.
-    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in values.items()}
 
 
 def _pause(operation: ServedOperation, error: IdentityError, attempt: int) -> float | None:

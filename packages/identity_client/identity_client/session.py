@@ -3,16 +3,21 @@ names them."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
 import orjson
 from msgspec import Struct
 
+from identity_client.answers import UNREADABLE as UNREADABLE
+from identity_client.answers import IdentityError as IdentityError
+from identity_client.answers import ServiceError as ServiceError
+from identity_client.answers import ServiceUnreachable as ServiceUnreachable
+from identity_client.answers import UnreadableAnswer as UnreadableAnswer
+from identity_client.answers import read_whole as read_whole
+from identity_client.answers import refusal_of as refusal_of
 from identity_client.challenge import DID_AUTH, RECOVERY_KEY, hash_body
 from identity_client.did_auth import Signer
 from identity_codec.deprecation import OldMember
@@ -24,9 +29,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"
-_SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
-UNREADABLE: Final = "UNREADABLE"
-"""The ``code`` of an answer that is not one of the service."""
 MOST_OCTETS: Final = 64 * 1024 * 1024
 """More than any answer of the service has."""
 
@@ -41,69 +43,6 @@ class Exchange(Hidden, Struct, frozen=True):
     status: int
     answer: Any
     milliseconds: float
-
-
-class IdentityError(Exception):
-    """The service refused a request, does not answer or answers unreadably. ``code`` and ``details`` are as in the Error shape;
-    ``retry_after_seconds`` is the wait that the service requires."""
-
-    def __init__(self, status: int, code: str, message: str, details: Mapping[str, Any]) -> None:
-        super().__init__(f"{status} {code}: {message}")
-        self.status = status
-        self.code = code
-        self.message = message
-        self.details = details
-        self.retry_after_seconds: float | None = None
-
-    @property
-    def remedy(self) -> str:
-        """Remedy of the refusal, from ``details.remedy``; empty if the service gave none."""
-        return str(self.details.get("remedy", ""))
-
-
-class ServiceError(IdentityError):
-    """The service answered with an error."""
-
-
-class UnreadableAnswer(ServiceError):
-    """Answer that does not come from the service, or breaks its document."""
-
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(status, UNREADABLE, why, {})
-
-
-class ServiceUnreachable(IdentityError):
-    """The URL does not answer."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(0, "UNREACHABLE", message, {})
-        self.args = (message,)
-
-
-class Body:
-    """The body of a streamed answer. Raises ``UnreadableAnswer`` for one that is compressed, because a small one can unpack to any size, or
-    has more than ``most`` bytes; ``ServiceUnreachable`` at the monotonic time ``ends``."""
-
-    def __init__(self, answer: httpx.Response, most: int, ends: float = math.inf) -> None:
-        if answer.headers.get("content-encoding", "identity") != "identity":
-            raise UnreadableAnswer(answer.status_code, "the answer is compressed")
-        self.answer, self.most, self.ends, self.data = answer, most, ends, bytearray()
-
-    def add(self, part: bytes) -> None:
-        """Add the next bytes."""
-        self.data += part
-        if len(self.data) > self.most:
-            raise UnreadableAnswer(self.answer.status_code, f"the answer has more than {self.most} bytes")
-        if monotonic() > self.ends:
-            raise ServiceUnreachable(f"{self.answer.url} does not answer in time")
-
-
-def read_whole(answer: httpx.Response, most: int) -> bytes:
-    """Return the body of a streamed answer. Raises as ``Body`` does."""
-    body = Body(answer, most)
-    for part in answer.iter_raw():
-        body.add(part)
-    return bytes(body.data)
 
 
 class Session:
@@ -310,19 +249,3 @@ def _value(answer: httpx.Response) -> Any:
         return orjson.loads(answer.content) if is_json and answer.content else answer.text or None
     except ValueError:
         return answer.text
-
-
-def refusal_of(answer: httpx.Response, data: bytes) -> ServiceError:
-    """Return the error of an answer; ``UnreadableAnswer`` when it has not the shape of one of the service."""
-    said = answer.headers.get("retry-after", "")
-    try:
-        error = orjson.loads(data)["error"]
-        code, message, details = error["code"], error["message"], error.get("details") or {}
-        if not isinstance(code, str) or not isinstance(details, dict):
-            raise TypeError("not the shape of an error")
-        refused = ServiceError(answer.status_code, code, str(message), details)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        # A proxy before the service, for example: its own words are all that there is.
-        refused = UnreadableAnswer(answer.status_code, data[:200].decode("utf-8", "backslashreplace"))
-    refused.retry_after_seconds = float(said) if _SECONDS.fullmatch(said) else None
-    return refused

@@ -78,10 +78,7 @@ def verify(
     ``logs`` are answers of getDidLog, which are verified. ``documents`` are DID documents that the caller trusts. Without those of an
     issuer the verdict is ``invalid``. Needs the extra ``verify``. Raises ``ValueError``: when ``expect`` leaves out what must be
     compared, no proof can meet it, or a log is invalid."""
-    answer: dict[str, Any] = _verifier("verify")(
-        proof_members(proof), expect.members(), logs, documents, now or datetime.now(UTC)
-    )
-    return answer
+    return dict(_verifier("verify")(proof_members(proof), expect.members(), logs, documents, now or datetime.now(UTC)))
 
 
 def verify_log(log: str | bytes, *, now: datetime | None = None, witness_file: bytes | None = None) -> Any:

@@ -9,7 +9,7 @@ from typing import Final
 from identity_verification.domain.checks import Check, CheckCode, right, wrong
 from identity_verification.domain.received import ReceivedProof
 from identity_verification.domain.verification import Expectation
-from identity_verification.suites import compared
+from identity_verification.suites import SuiteOneChecks, compared
 
 from identity_bound_credentials.domain.presentation import acceptance_of
 from identity_bound_credentials.domain.presented import PresentedPresentation, presentation_signals
@@ -50,6 +50,10 @@ class BoundChecks:
         except (ProofInvalid, PredicateUnsupported):
             return signals, wrong("proof", CheckCode.PROOF_INVALID)
         return signals, right("proof")
+
+
+SUITES: Final = (SuiteOneChecks(), BoundChecks())
+"""The checks of both suites."""
 
 
 def own_members(text: str, presented: PresentedPresentation) -> ZkProof:

@@ -64,19 +64,16 @@ def verify_octets(
     """Verify the proof in ``data`` (JSON, or the bare text). Return its content, as the command prints it. The anchor of a record
     is checked too, on the ledger of the settings ``ledger`` if they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and
     what ``find_key`` raises."""
-    from identity_bound_credentials.checks import BoundChecks
+    from identity_bound_credentials.checks import SUITES
     from identity_verification.domain.received import ReceivedProof
     from identity_verification.offline import GivenKeys, check_offline
-    from identity_verification.suites import SuiteOneChecks
 
-    value = _read(data)
-    sources: Any = {"keys": GivenKeys(find_key), "suites": (SuiteOneChecks(), BoundChecks())}
-    verdict = check_offline(ReceivedProof.parse(value), prover, expectation=expectation, now=now, **sources)
+    received, keys = ReceivedProof.parse(value := _read(data)), GivenKeys(find_key)
+    verdict = check_offline(received, prover, keys, suites=SUITES, expectation=expectation, now=now)
     presented = verdict.presented
     if presented is None:
-        raise ProofInvalid(
-            details={"reason": "it is not a proof, or of several credentials or alternatives: give --question"}
-        )
+        reason = "it is not a proof, or one of several credentials or alternatives, which need --question"
+        raise ProofInvalid(details={"reason": reason})
     if not verdict.verified:
         raise ProofInvalid(details={"reason": "; ".join(map(_fault, filter(attrgetter("code"), verdict.checks)))})
     anchor = check_anchor(value, ledger)

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from identity_bound_credentials.checks import BoundChecks
+from identity_bound_credentials.checks import SUITES
 from identity_prover_bbs import BbsProver
 from identity_verification.domain.checks import CheckCode, wrong
 from identity_verification.offline import GivenDocuments, verify_offline
-from identity_verification.suites import SuiteOneChecks
 from identity_verification.use_cases.check import NAME
 
 from identity_bbs.bls12381 import select
@@ -19,7 +18,6 @@ from identity_codec.strict_json import JsonValue
 from identity_commands import verify_log
 from identity_core.errors import IdentityError
 
-SUITES: Final = (SuiteOneChecks(), BoundChecks())
 CLOCK_SKEW: Final = timedelta(minutes=5)
 """The difference between the clocks of two machines."""
 

@@ -7,11 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from msgspec.json import decode
 
 from identity_client.session import finished
 from identity_codec.strict_json import JsonValue
-from identity_codec.structs import ValidationError, convert, encode
+from identity_codec.structs import ValidationError, convert, encode, plain
 from identity_core.domain.dids.did import controller_of
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, ZkProof
 from identity_core.errors import InvalidDid, InvalidRequest, ProofInvalid
@@ -110,5 +109,4 @@ def verify_offline(
         # No suite reads the empty text.
         received = ReceivedProof("")
     verdict = check_offline(received, keys=keys, expectation=expectation, **more)
-    answer: dict[str, Any] = decode(encode(verification(verdict, None)))
-    return answer
+    return dict(plain(verification(verdict, None)))
