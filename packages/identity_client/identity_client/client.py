@@ -133,6 +133,7 @@ class BaseClient(Hidden, Struct, Generic[R], frozen=True):
                 await waited
 
     async def _items(self, operation_id: str, **parameters: Any) -> AsyncIterator[Any]:
+        """Yield the items of all pages, as ``Client.each`` does."""
         cursor = parameters.pop("cursor", None)
         for _ in range(self.limits.max_pages):
             page = await self._called(operation_id, None, cursor=cursor, **parameters)
@@ -237,9 +238,7 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, Any]], frozen=True):
     async def __aexit__(self, *exception: object) -> None:
         await self.http.aclose()
 
-    def each(self, operation_id: str, **parameters: Any) -> AsyncIterator[Any]:
-        """Yield the items of all pages, as ``Client.each`` does."""
-        return self._items(operation_id, **parameters)
+    each = BaseClient._items
 
     def _finish(self, steps: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
         return steps
