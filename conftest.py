@@ -16,7 +16,7 @@ import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 
-import tests.entry_points  # noqa: F401  (before modules of the service, which take its functions by their names)
+import tests.entry_points  # noqa: F401  (before modules of the service)
 
 # The duration of an example depends on the load of the machine.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
