@@ -33,7 +33,6 @@ def steps(package: str, dialect: str) -> list[migrations.Step]:
 migrations._steps = steps
 
 
-@functools.cache
 def _made() -> tuple[bytes, int]:
     """Return the bytes of a new store, and the mode of its file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -42,6 +41,7 @@ def _made() -> tuple[bytes, int]:
         return path.read_bytes(), path.stat().st_mode & 0o777
 
 
+@functools.cache
 def made() -> tuple[bytes, int]:
     """Return what ``_made`` returns. The caller may be in a running loop, so a thread has another."""
     with ThreadPoolExecutor(1) as thread:
