@@ -25,15 +25,15 @@ _read_steps = migrations._steps
 _read_once = functools.cache(_read_steps)
 
 
-def steps(package: str, dialect: str) -> list[migrations.Step]:
+def read_steps(package: str, dialect: str) -> list[migrations.Step]:
     """Return the steps of a package. Tests write packages with other names."""
     return (_read_once if package.startswith("identity_") else _read_steps)(package, dialect)
 
 
-migrations._steps = steps
+migrations._steps = read_steps
 
 
-def _made() -> tuple[bytes, int]:
+def _make_store() -> tuple[bytes, int]:
     """Return the bytes of a new store, and the mode of its file."""
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_open(Path(folder)).close())
@@ -42,15 +42,15 @@ def _made() -> tuple[bytes, int]:
 
 
 @functools.cache
-def made() -> tuple[bytes, int]:
-    """Return what ``_made`` returns. The caller may be in a running loop, so a thread has another."""
+def make_store() -> tuple[bytes, int]:
+    """Return what ``_make_store`` returns. The caller may be in a running loop, so a thread has another."""
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(_made).result()
+        return thread.submit(_make_store).result()
 
 
 def _copy(place: Path) -> None:
     """Make the file at once. If another process is first, or nothing can be written, the store finds that itself."""
-    content, mode = made()
+    content, mode = make_store()
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as folder:
         path = Path(folder) / FILE
         with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY, mode), "wb") as file:
@@ -62,7 +62,7 @@ def open_copied(_: type[Store], data_dir: Path, database_url: str | None = None,
     """Return what ``Store.open`` returns."""
     place = data_dir / FILE
     is_new = data_dir.is_dir() and not place.exists()
-    if database_url is None and is_new and not choices.get("read_only") and migrations._steps is steps:
+    if database_url is None and is_new and not choices.get("read_only") and migrations._steps is read_steps:
         _copy(place)
     return _open(data_dir, database_url, **choices)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from setuptools import Distribution
 
 
-def packed(project: Path, metadata: str) -> list[str]:
+def list_files(project: Path, metadata: str) -> list[str]:
     """Return the files of the packages, relative to the project."""
     os.chdir(project)
     found = Distribution({"script_name": "setup.py"})
@@ -29,5 +29,5 @@ def packed(project: Path, metadata: str) -> list[str]:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     for each in map(Path, sys.argv[2:]):
-        for file in packed(each, sys.argv[1]):
+        for file in list_files(each, sys.argv[1]):
             print(each / file)
