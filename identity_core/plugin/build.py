@@ -107,12 +107,19 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
 
 
 def _prover_calls() -> dict[str, tuple[type[Any], ...]]:
-    """Return the optional Protocols of a prover besides ``Prover``, by the extension whose calls they take."""
+    """Return the optional Protocols of a prover besides ``Prover``, by the extension whose calls they take.
+
+    Raises ``StartError``: when an installed module of calls needs a module that is missing.
+    """
     calls = {}
     for one in entry_points(group=PROVER_CALLS):
-        # ``load`` reports an extension that lacks a module; its calls are never made.
-        with contextlib.suppress(ModuleNotFoundError):
+        try:
             calls[one.name] = one.load().PROTOCOLS
+        except ModuleNotFoundError as error:
+            # If the module itself is missing, the extension is not installed.
+            if not f"{one.module}.".startswith(f"{error.name}."):
+                what = f"the calls of the extension {one.name} need the module {error.name}, which is not installed"
+                raise StartError(what, one.module, "install the distribution that contains it") from error
     return calls
 
 

@@ -64,7 +64,7 @@ async def anchor_administration(settings: Settings) -> AsyncIterator[AnchorAdmin
 
 def with_anchoring(settings: Settings, job: Callable[[AnchorAdministration], Coroutine[Any, Any, T]]) -> T:
     """Run ``job`` on the outbox of the installation."""
-    refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
+    refuse_absent(settings)
     with opened_part(anchor_administration(settings)) as (runner, anchoring):
         return runner.run(job(anchoring))
 

@@ -98,7 +98,7 @@ def run_on_keys(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]]
     from identity_api_keys.administration import open_keys
 
     if not may_begin:
-        refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it", status=1)
+        refuse_absent(settings)
     try:
         with opened_part(open_keys(settings)) as (runner, opened):
             return runner.run(job(opened))

@@ -23,6 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 NONE = "none"
+NAME_IT = "name the data directory of the service with --data-dir; before the first start, run `identity serve`"
 FILE_THERE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
@@ -65,16 +66,21 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[F], F]:
     return lambda command: functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
-def refuse_absent(settings: Settings, remedy: str, *, status: int = 2) -> None:
-    """End the command if its installation is missing. Opening a misspelt name would create a new, empty one."""
-    folder = settings.data_dir
+def refuse_absent(settings: Settings, remedy: str = NAME_IT) -> None:
+    """End the command with the exit code 2 if its installation is missing. Opening a misspelt name would create a new, empty one."""
+    if missing := absence(settings):
+        fail(*missing, remedy, status=2)
+
+
+def absence(settings: Settings) -> tuple[str, str] | None:
+    """Return the message and the place if the installation is missing."""
     if settings.database_url is not None:
-        if _is_bare(settings.database_url):
-            fail("there is no installation in this database", shown_database(settings), remedy, status=status)
-    elif not folder.is_dir():
-        fail("there is no such data directory", str(folder), remedy, status=status)
-    elif not any(folder.glob("*.sqlite")):
-        fail("there is no installation in this data directory", str(folder), remedy, status=status)
+        is_bare = _is_bare(settings.database_url)
+        return ("there is no installation in this database", shown_database(settings)) if is_bare else None
+    folder = settings.data_dir.absolute()
+    if not folder.is_dir():
+        return "there is no such data directory", str(folder)
+    return None if any(folder.glob("*.sqlite")) else ("there is no installation in this data directory", str(folder))
 
 
 def _is_bare(url: str) -> bool:

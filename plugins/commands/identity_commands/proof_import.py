@@ -48,8 +48,8 @@ def import_(settings: Settings, file: Any) -> None:
     standard input. The imported proofs have the anchor status `pre-phase7`; `identity anchor backfill` anchors
     them.
     """
+    refuse_absent(settings)
     records = _records(file)
-    refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
     with opened_part(_store(settings)) as (runner, store):
         imported = runner.run(import_proofs(store, records))
     show({"given": len(records), "imported": imported}, text="{imported} of {given} imported")

@@ -81,7 +81,7 @@ def _open_records(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner
         Did.parse(did)
     except InvalidDid as error:
         fail(str(error), did, "name a DID such as did:ids:Qm…", status=2)
-    refuse_absent(settings, "name the one of the service with --data-dir")
+    refuse_absent(settings)
     with opened_part(_erasure(settings)) as opened:
         yield opened
 

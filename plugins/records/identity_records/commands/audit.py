@@ -179,7 +179,7 @@ def _open_log(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditL
     """Yield the audit log of the installation, and the loop that it was opened in."""
     from identity_records.local_log import audit_log
 
-    refuse_absent(settings, "name the one of the service with --data-dir, or a running service with --url")
+    refuse_absent(settings, "name the data directory of the service with --data-dir, or a service with --url")
     with opened_part(audit_log(settings)) as opened:
         yield opened
 

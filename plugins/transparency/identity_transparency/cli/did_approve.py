@@ -130,7 +130,7 @@ def publish(settings: Settings, did: str, file: Any) -> None:
     """
     from identity_transparency.extension import approvals_to_publish
 
-    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
+    refuse_absent(settings)
     try:
         with opened_part(approvals_to_publish(settings)) as (runner, add):
             published = runner.run(add(Did.parse(did), file.read()))

@@ -106,7 +106,7 @@ def _open_beside(
     settings: Settings, opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[T]], more: str = ""
 ) -> Iterator[tuple[asyncio.Runner, T]]:
     """Open a part of the installation beside the service. A refusal ends the command; ``more`` is added to its remedy."""
-    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
+    refuse_absent(settings)
     try:
         with opened_part(opening(settings)) as opened:
             yield opened

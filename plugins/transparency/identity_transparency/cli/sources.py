@@ -224,7 +224,7 @@ def open_source(
         from identity_transparency.opening import transparency_log
 
         settings = settings_of(config=config, data_dir=data_dir, database_url=database_url)
-        refuse_absent(settings, "name one with --data-dir, or a service with --url", status=1)
+        refuse_absent(settings, "name the data directory of the service with --data-dir, or a service with --url")
         with opened_part(transparency_log(settings)) as (runner, log):
             yield LocalSource(runner, log)
 
