@@ -231,8 +231,7 @@ def _failed(error: Exception) -> NoReturn:
             where = str(error.filename) if error.filename else "the operating system"
             is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             remedy = "free space there" if is_full else "check that the place exists and that you may use it"
-            status = 2 if isinstance(error, FileNotFoundError) else 1
-            fail(error.strerror or str(error), where, remedy, status=status)
+            fail(error.strerror or str(error), where, remedy, status=2 if isinstance(error, FileNotFoundError) else 1)
     _unexpected(error)
 
 

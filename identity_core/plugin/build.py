@@ -118,8 +118,7 @@ def _prover_calls() -> dict[str, tuple[type[Any], ...]]:
         except ModuleNotFoundError as error:
             # If the module itself is missing, the extension is not installed.
             if not f"{one.module}.".startswith(f"{error.name}."):
-                what = f"the calls of the extension {one.name} need the module {error.name}, which is not installed"
-                raise StartError(what, one.module, "install the distribution that contains it") from error
+                raise StartError(f"the module {error.name} is not installed", one.module, "install it") from error
     return calls
 
 

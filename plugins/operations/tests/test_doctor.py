@@ -38,7 +38,7 @@ def test_before_the_first_start(identity: Commands, here: Path) -> None:
     assert found["throttle"]["says"] == "buckets in memory"
     assert found["API keys"]["says"] == "in sql, file, env"
     assert list(here.iterdir()) == []
-    assert found["installation"]["remedy"].endswith("before the first start, run `identity serve`")
+    assert found["installation"]["remedy"].endswith("before the first start: `identity serve`")
 
 
 def test_an_installation(identity: Commands, server: LocalServer) -> None:

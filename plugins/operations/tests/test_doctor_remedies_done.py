@@ -60,7 +60,7 @@ def test_a_data_directory_that_is_none(identity: Commands, here: Path) -> None:
 def test_the_first_start_is_the_remedy(identity: Commands, here: Path) -> None:
     """`identity keys create` makes an installation as a start does."""
     (found,) = examined("installation", {})
-    assert found.remedy.endswith("before the first start, run `identity serve`")
+    assert found.remedy.endswith("before the first start: `identity serve`")
     (here / "data").mkdir(mode=0o700)
     (here / "data/note").touch()
     (found,) = examined("API keys", {})
