@@ -106,7 +106,13 @@ def test_a_revoked_credential_has_no_proof_tomorrow(json_output: Any) -> None:
     shows = [step["shows"] for step in json_output["steps"] if step["chapter"] == "Bound, and revoked"]
     assert shows[0].endswith("active, suite 2")
     said = "valid; the proof itself says holder, credentialValidity, credentialStatus"
-    assert shows[3:] == [said, ANY, "refused: 410 CREDENTIAL_REVOKED", said, "refused: time PROOF_EXPIRED: It has expired."]
+    assert shows[3:] == [
+        said,
+        ANY,
+        "refused: 410 CREDENTIAL_REVOKED",
+        said,
+        "refused: time PROOF_EXPIRED: It has expired.",
+    ]
     assert shows[4].endswith(", revoked")
 
 
