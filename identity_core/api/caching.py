@@ -15,13 +15,14 @@ from msgspec import Struct, field
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, UnsetType, encode, plain, raw
-from identity_codec.times import printed, printed_or_none
+from identity_codec.times import moment, printed, printed_or_none
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import Answer, Headers, Request
 from identity_core.cache import BoundedCache
+from identity_core.domain.dids.did import Did
 from identity_core.errors import DidDeactivated, InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.ports.repositories import DocumentIndex
+from identity_core.ports.repositories import DocumentIndex, StoredVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import (
     DeactivatedDidResolution,
@@ -151,7 +152,7 @@ def if_match(request: Request) -> int | None:
 
 
 def resolution(
-    result: Resolution,
+    result: Resolution[StoredVersion],
     media: str,
     duration: int,
     query: ResolveDidQuery,
@@ -167,7 +168,7 @@ def resolution(
     ``body``: the body of the shape ``other``.
     """
     version = result.version
-    document = raw(version.state.document.encoded)
+    document = raw(version.document)
     shape = shape or SHAPES[media]
     if shape == "document":
         body = document
@@ -182,7 +183,7 @@ def resolution(
             did_document=document, did_document_metadata=_metadata(result), did_resolution_metadata=found
         )
     # A document from another registry has no version numbers, so its hash is used.
-    mark = (version.state.entry_hash if version.receipt is None else "") or version.state.version_id
+    mark = (version.entry_hash if version.receipt is None else "") or version.version_id
     form = media if shape != "result" else W3C
     is_cosigned = result.cosigned is not None and shape != "document"
     is_superseded = result.following is not None and shape != "document"
@@ -212,13 +213,15 @@ def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool, i
     return (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", control))
 
 
-def answer_gone(request: Request, result: Resolution, media: str, *, selected: bool, form: str = JSON) -> Answer:
+def answer_gone(
+    request: Request, did: Did, result: Resolution[StoredVersion], media: str, *, selected: bool, form: str = JSON
+) -> Answer:
     """Return the 410 of a deactivated DID in the media type ``form``. Beside the error it has the requested version,
     or a W3C result without a document. The details name the transaction of the requested version, else of the
     deactivation."""
-    state, receipt = result.version.state, result.version.receipt
+    version, receipt = result.version, result.version.receipt
     details: dict[str, JsonValue] = {
-        "did": str(state.did),
+        "did": str(did),
         "deactivatedAt": printed_or_none(result.deactivated_at),
         "versionId": result.head_version_id,
         "transactionHash": None if receipt is None else receipt.transaction_hash,
@@ -226,7 +229,7 @@ def answer_gone(request: Request, result: Resolution, media: str, *, selected: b
     answer = error_answer(DidDeactivated(details=details), request.request_id)
     body = DeactivatedDidResolution(error=answer.body.error)
     if selected or SHAPES[media] == "result":
-        document = raw(state.document.encoded) if selected else None
+        document = raw(version.document) if selected else None
         w3c = DidResolutionMetadata(content_type="application/did") if SHAPES[media] == "result" else UNSET
         metadata = plain(_metadata(result) if w3c is UNSET else w3c_metadata(result)) | {"deactivated": True}
         body = DeactivatedDidResolution(
@@ -235,36 +238,41 @@ def answer_gone(request: Request, result: Resolution, media: str, *, selected: b
     return Answer(answer.status, body, form, answer.headers)
 
 
-def _metadata(result: Resolution) -> DidDocumentMetadata:
+def _metadata(result: Resolution[StoredVersion]) -> DidDocumentMetadata:
     """Return the metadata in the shape of the specification."""
-    state, following = result.version.state, result.following
+    version, following = result.version, result.following
+    created = _printed(version.created)
     return DidDocumentMetadata(
-        created=printed(state.created_at),
-        updated=printed(state.updated_at),
-        version_id=state.version_id,
-        deactivated=state.deactivated,
-        next_update=UNSET if following is None else printed(following.state.updated_at),
-        next_version_id=UNSET if following is None else following.state.version_id,
-        unbound_changes=UNSET if state.unbound_changes is None else state.unbound_changes,
+        created=created,
+        updated=created if version.updated == version.created else _printed(version.updated),
+        version_id=version.version_id,
+        deactivated=version.deactivated,
+        next_update=UNSET if following is None else _printed(following.updated),
+        next_version_id=UNSET if following is None else following.version_id,
+        unbound_changes=UNSET if version.unbound_changes is None else version.unbound_changes,
         ledger=_position(result),
     )
 
 
-def w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
+def w3c_metadata(result: Resolution[StoredVersion]) -> W3cDidDocumentMetadata:
     """Return the metadata of DID Resolution: version ids are strings, and a first version has no ``updated``."""
-    state, following = result.version.state, result.following
+    version, following = result.version, result.following
     return W3cDidDocumentMetadata(
-        created=printed(state.created_at),
-        updated=UNSET if state.version_id == 1 else printed(state.updated_at),
-        version_id=str(state.version_id),
-        next_update=UNSET if following is None else printed(following.state.updated_at),
-        next_version_id=UNSET if following is None else str(following.state.version_id),
-        unbound_changes=UNSET if state.unbound_changes is None else state.unbound_changes,
+        created=_printed(version.created),
+        updated=UNSET if version.version_id == 1 else _printed(version.updated),
+        version_id=str(version.version_id),
+        next_update=UNSET if following is None else _printed(following.updated),
+        next_version_id=UNSET if following is None else str(following.version_id),
+        unbound_changes=UNSET if version.unbound_changes is None else version.unbound_changes,
         ledger=_position(result),
     )
 
 
-def _position(result: Resolution) -> LedgerPosition | UnsetType:
+def _printed(microseconds: int) -> str:
+    return printed(moment(microseconds))
+
+
+def _position(result: Resolution[StoredVersion]) -> LedgerPosition | UnsetType:
     """Return the position of the version in the log."""
     receipt = result.version.receipt
     if receipt is None:
@@ -275,7 +283,9 @@ def _position(result: Resolution) -> LedgerPosition | UnsetType:
     return LedgerPosition(index=receipt.sequence - 1, tree_size=size, cosigned_at=printed(at))
 
 
-def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime, *, is_document: bool) -> str:
+def cache_control(
+    result: Resolution[StoredVersion], query: ResolveDidQuery, now: datetime, *, is_document: bool
+) -> str:
     """Return the Cache-Control value of the answer to ``query``.
 
     Only a version's document never changes. Its metadata change with the next version and at deactivation (RFC 8246

@@ -23,16 +23,13 @@ class StoredVersion(Struct, frozen=True):
     updated: int
     deactivated: bool
     document: bytes
-    sequence: int
-    transaction_hash: str
     operation: str
-    recorded: int
-    block_number: int
     previous_hash: str | None
     entry_hash: str
     key_id: str | None
     changes: bytes
     unbound_changes: int | None
+    receipt: Receipt | None
 
 
 class IndexedVersion(Struct, frozen=True):

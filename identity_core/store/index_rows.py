@@ -111,21 +111,19 @@ def is_ours(mac: RowMac, read: Row) -> bool:
 def version_of(read: Row) -> IndexedVersion:
     """Return the version of a row that is ours."""
     did, _, _, sequence, block_number, recorded_at, transaction_hash, state, document, changes, _, _, _ = read
+    receipt = Receipt(bytes(transaction_hash).hex(), block_number, sequence, moment(recorded_at))
     return IndexedVersion(
-        state_from_json(did, bytes(state), bytes(document)),
-        Receipt(bytes(transaction_hash).hex(), block_number, sequence, moment(recorded_at)),
-        tuple(orjson.loads(bytes(changes))),
+        state_from_json(did, bytes(state), bytes(document)), receipt, tuple(orjson.loads(bytes(changes)))
     )
 
 
 def stored_version_of(read: Row) -> StoredVersion:
     """Return the part of the version that answers need; for authenticated rows."""
     _, number, _, place, block, recorded, digest, metadata, document, changes, _, _, _ = read
-    said = orjson.loads(metadata)
-    created, updated, deactivated, operation = said["created"], said["updated"], said["deactivated"], said["operation"]
-    of_document = number, created, updated, deactivated, bytes(document), place, bytes(digest).hex()
-    of_history = operation, recorded, block, said["previous"], said["hash"], said["keyId"], bytes(changes)
-    return StoredVersion(*of_document, *of_history, counted(said))
+    said, receipt = orjson.loads(metadata), Receipt(bytes(digest).hex(), block, place, moment(recorded))
+    of_document = number, said["created"], said["updated"], said["deactivated"], bytes(document)
+    of_history = said["operation"], said["previous"], said["hash"], said["keyId"], bytes(changes)
+    return StoredVersion(*of_document, *of_history, counted(said), receipt)
 
 
 _KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = :name"

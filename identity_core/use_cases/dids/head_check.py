@@ -126,7 +126,7 @@ class HeadCheck:
 
     async def is_newest(self, name: str, stored: StoredVersion) -> bool:
         """Return whether the newest row of the index belongs to the newest entry of the ledger, as ``head`` without ``decides``."""
-        row = NewestEntry(stored.version_id, stored.transaction_hash)
+        row = NewestEntry(stored.version_id, stored.receipt.transaction_hash if stored.receipt else "")
         if self._agreed.get(name) == row:
             return True
         try:

@@ -5,7 +5,7 @@ exists by definition. ``ResolveDid`` and ``ListDidHistory`` serve all others, an
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container
 from datetime import datetime
 from typing import Final
 
@@ -16,21 +16,11 @@ from identity_core.cache import BoundedCache
 from identity_core.errors import InvalidRequest
 from identity_core.ports.repositories import DocumentIndex, StoredVersion
 from identity_core.use_cases.dids.head_check import HeadCheck
-from identity_core.use_cases.dids.read import parse_version_query
+from identity_core.use_cases.dids.read import HistoryPage, Resolution, parse_version_query
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery
 
 _SECOND: Final = 1_000_000
 HEADS: Final = 4_096
-
-
-class StoredResolution(Struct, frozen=True):
-    """The stored form of ``Resolution``."""
-
-    version: StoredVersion
-    head: StoredVersion
-    following: StoredVersion | None
-    cosigned: tuple[int, datetime] | None
-    awaits: bool
 
 
 class StoredHeads(Struct, frozen=True):
@@ -62,13 +52,15 @@ class StoredHeads(Struct, frozen=True):
 
 
 class ResolveStored(Struct, frozen=True):
-    """Fast path of ``ResolveDid``, with its ``cosigned``. It returns None if ``ResolveDid`` must be called, which also refuses invalid
-    queries. Raises the errors of ``heads``."""
+    """Fast path of ``ResolveDid``, with its ``cosigned``. It returns the newest version and the resolution. It returns None if
+    ``ResolveDid`` must be called, which also refuses invalid queries. Raises the errors of ``heads``."""
 
     heads: StoredHeads
     cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
 
-    async def __call__(self, did: str, query: ResolveDidQuery) -> StoredResolution | None:
+    async def __call__(
+        self, did: str, query: ResolveDidQuery
+    ) -> tuple[StoredVersion, Resolution[StoredVersion]] | None:
         try:
             version_id, time = parse_version_query(query)
         except InvalidRequest:
@@ -84,8 +76,11 @@ class ResolveStored(Struct, frozen=True):
         if found is None:
             return None
         version, following = found
-        cosigned = None if self.cosigned is None else await self.cosigned(version.sequence - 1)
-        return StoredResolution(version, head, following, cosigned, self.cosigned is not None and cosigned is None)
+        cosigned = None
+        if self.cosigned is not None and version.receipt is not None:
+            cosigned = await self.cosigned(version.receipt.sequence - 1)
+        awaits = self.cosigned is not None and cosigned is None
+        return head, Resolution(version, False, None, head.version_id, following, None, cosigned, awaits)
 
     async def _find_at_time(
         self, did: str, time: datetime, head: StoredVersion
@@ -115,21 +110,15 @@ class ResolveStored(Struct, frozen=True):
         return rows[0], rows[1]
 
 
-class StoredHistory(Struct, frozen=True):
-    """The stored form of ``HistoryPage``."""
-
-    total: int
-    items: Sequence[StoredVersion]
-    after: int | None
-
-
 class ListStoredHistory(Struct, frozen=True):
     """Fast path of ``ListDidHistory``. It returns None if ``ListDidHistory`` must be called. Raises the errors of ``heads``."""
 
     heads: StoredHeads
     visible_after_deactivation: bool
 
-    async def __call__(self, did: str, query: ListDidHistoryQuery, *, after: int | None) -> StoredHistory | None:
+    async def __call__(
+        self, did: str, query: ListDidHistoryQuery, *, after: int | None
+    ) -> HistoryPage[StoredVersion] | None:
         descending, limit = query.order == "desc", query.limit
         items = await self.heads.index.stored(did, after=after or 0, limit=limit, descending=descending)
         if not items:
@@ -145,4 +134,4 @@ class ListStoredHistory(Struct, frozen=True):
         # A row among them was deleted, or there are versions after the newest.
         if [item.version_id for item in items] != [*numbers[:limit]]:
             return None
-        return StoredHistory(total, items, last if last != numbers[-1] else None)
+        return HistoryPage(total, items, last if last != numbers[-1] else None)

@@ -15,7 +15,7 @@ from identity_core.api.proofs import anchor
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
 from identity_records import wire
-from identity_records.labels import DeleteLabel, ListLabels, NamedDid, SetLabel
+from identity_records.labels import Labels, NamedDid
 from identity_records.store import TimelineRow, VerificationRow
 from identity_records.use_cases.audit import ListAuditLines
 from identity_records.use_cases.credentials import GetCredentialStats
@@ -34,9 +34,7 @@ class RecordsHandlers(Struct, frozen=True):
     timeline: GetDashboardTimeline
     history: ListVerificationHistory
     counts: GetVerificationStats
-    labels: ListLabels
-    label: SetLabel
-    unlabel: DeleteLabel
+    labels: Labels
     reset: ResetDisclosures
     suspend: SuspendDelegations
     credentials: GetCredentialStats
@@ -77,16 +75,15 @@ class RecordsHandlers(Struct, frozen=True):
         return Answer(200, body, headers=[NO_STORE])
 
     async def list_labels(self, request: Request) -> Answer:
-        found = await self.labels(request.authenticated)
+        found = await self.labels.list(request.authenticated)
         return Answer(200, wire.LabelList(items=tuple(map(_label, found))), headers=[NO_STORE])
 
     async def set_label(self, request: Request) -> Answer:
-        return Answer(
-            200, _label(await self.label(request.path["namedDid"], request.body, request.context)), headers=[NO_STORE]
-        )
+        named = await self.labels.set(request.path["namedDid"], request.body, request.context)
+        return Answer(200, _label(named), headers=[NO_STORE])
 
     async def delete_label(self, request: Request) -> Answer:
-        await self.unlabel(request.path["namedDid"], request.context)
+        await self.labels.delete(request.path["namedDid"], request.context)
         return await self.list_labels(request)
 
     async def reset_disclosures(self, request: Request) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from functools import partial
 
@@ -36,16 +36,7 @@ from identity_transparency.use_cases.approvals import (
 from identity_transparency.use_cases.events import ListEvents
 from identity_transparency.use_cases.feed import WitnessFeeder
 from identity_transparency.use_cases.project import TransparencyLog
-from identity_transparency.use_cases.read import (
-    GetLedgerBlock,
-    GetLedgerCheckpoint,
-    GetLedgerConsistencyProof,
-    GetLedgerInclusionProof,
-    GetLedgerKey,
-    GetLedgerTile,
-    GetLedgerTransaction,
-    ProveEntry,
-)
+from identity_transparency.use_cases.read import LedgerReads
 from identity_transparency.use_cases.watch import WatchStorage
 from identity_transparency.wire import DOCUMENT
 from identity_transparency.witnesses import feed_witnesses
@@ -66,16 +57,16 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
         watch.hold_up(feeder)
         if feeder is not None:
             watch.wake(feeder)
-        note = partial(newest_note, feeder)
-        places = places_of(feeder, ProveEntry(log, note))
-        ledger = _ledger_handlers(log, note, bundles=kernel.settings.log.after_deactivation == "visible")
+        has_bundles = kernel.settings.log.after_deactivation == "visible"
+        reads = LedgerReads(log, partial(newest_note, feeder), has_bundles)
+        ledger = LedgerHandlers(reads)
         events = EventHandlers(ListEvents(kernel.need(Documents)))
         size = Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: watch.log_size)
         yield Contribution(
             handlers=(ledger, events, ApprovalHandlers(kernel.dids, approvals, approve)),
             services={
                 TransparencyLog: log,
-                LogPlaces: places,
+                LogPlaces: places_of(feeder, reads),
                 WitnessApprovals: PublishedApprovals(recorded, files),
                 LedgerHandlers: ledger,
                 EventHandlers: events,
@@ -90,30 +81,17 @@ def newest_note(feeder: WitnessFeeder | None) -> bytes | None:
     return None if feeder is None or feeder.cosigned.last is None else feeder.cosigned.last.encoded
 
 
-def places_of(feeder: WitnessFeeder | None, prove: ProveEntry) -> LogPlaces:
+def places_of(feeder: WitnessFeeder | None, reads: LedgerReads) -> LogPlaces:
     """Return what the kernel uses of the log and of the witnesses."""
     if feeder is None:
-        return LogPlaces(prove=prove)
+        return LogPlaces(prove=reads.prove)
     cosigned = feeder.cosigned
     return LogPlaces(
         cosigned.place,
         lambda: cosigned.size,
         lambda: {one.name: (one.reason, one.size) for one in feeder.fed},
         lambda: feeder.fault,
-        prove,
-    )
-
-
-def _ledger_handlers(log: TransparencyLog, note: Callable[[], bytes | None], *, bundles: bool) -> LedgerHandlers:
-    transaction = GetLedgerTransaction(log)
-    return LedgerHandlers(
-        GetLedgerKey(log),
-        transaction,
-        GetLedgerBlock(log.ledger),
-        GetLedgerCheckpoint(log, note),
-        GetLedgerTile(log, bundles),
-        GetLedgerInclusionProof(log, transaction),
-        GetLedgerConsistencyProof(log),
+        reads.prove,
     )
 
 

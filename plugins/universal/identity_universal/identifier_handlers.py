@@ -14,17 +14,10 @@ from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, PROFILED, W3
 from identity_core.api.request import Answer, Request
 from identity_core.api.stored_answers import StoredReads
 from identity_core.ports.clock import Clock
+from identity_core.ports.repositories import StoredVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
-from identity_universal.identifiers import (
-    Dereferenced,
-    ListDidMethodProperties,
-    ListDidMethods,
-    ListDidTraits,
-    ListTestIdentifiers,
-    ResolveIdentifier,
-    ResolveIdentifierWithOptions,
-)
+from identity_universal.identifiers import Dereferenced, Identifiers
 from identity_universal.wire import (
     DereferencingMetadata,
     DidResolutionOptions,
@@ -67,12 +60,7 @@ _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]
 class IdentifierHandlers(Struct, frozen=True):
     """resolveIdentifier, resolveIdentifierWithOptions, listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits."""
 
-    resolve: ResolveIdentifier
-    with_options: ResolveIdentifierWithOptions
-    methods: ListDidMethods
-    properties: ListDidMethodProperties
-    test_identifiers: ListTestIdentifiers
-    traits: ListDidTraits
+    identifiers: Identifiers
     cache: AnswerCache
     clock: Clock
     stored: StoredReads
@@ -89,7 +77,7 @@ class IdentifierHandlers(Struct, frozen=True):
                 cached = await self.stored(text, form.media, versions, key=key, shape=form.shape)
         if cached is None:
             started = time.perf_counter_ns()
-            found = await self.resolve(text, query)
+            found = await self.identifiers.dereference(text, query)
             answer = self._special(request, found, form)
             if answer is not None:
                 return answer
@@ -102,26 +90,26 @@ class IdentifierHandlers(Struct, frozen=True):
         options: DidResolutionOptions = request.body
         form = form_of(value_or(options.accept, request.header("accept")) or "")
         started = time.perf_counter_ns()
-        found = await self.with_options(identifier_of(request), options)
+        found = await self.identifiers.dereference_with(identifier_of(request), options)
         answer = self._special(request, found, form)
         return answer or self._encoded(found, form, (time.perf_counter_ns() - started) // 1_000_000).answer
 
     async def list_did_methods(self, request: Request) -> Answer:
-        return Answer(200, await self.methods(), headers=_DESCRIBED)
+        return Answer(200, self.identifiers.names(), headers=_DESCRIBED)
 
     async def list_did_method_properties(self, request: Request) -> Answer:
-        return Answer(200, await self.properties(), headers=_DESCRIBED)
+        return Answer(200, self.identifiers.properties(), headers=_DESCRIBED)
 
     async def list_test_identifiers(self, request: Request) -> Answer:
-        return Answer(200, await self.test_identifiers(), headers=_DESCRIBED)
+        return Answer(200, self.identifiers.test_identifiers(), headers=_DESCRIBED)
 
     async def list_did_traits(self, request: Request) -> Answer:
-        return Answer(200, await self.traits(), headers=_DESCRIBED)
+        return Answer(200, self.identifiers.traits(), headers=_DESCRIBED)
 
     def _encoded(self, found: Dereferenced, form: AnswerForm, duration: int) -> CachedAnswer:
         body = None
         if form.shape == "other":
-            body = dereferencing(raw(found.resolution.version.state.document.encoded), found.resolution)
+            body = dereferencing(raw(found.resolution.version.document), found.resolution)
         return caching.resolution(
             found.resolution, form.media, duration, _resolve_query(found), self.clock.now(), shape=form.shape, body=body
         )
@@ -131,7 +119,7 @@ class IdentifierHandlers(Struct, frozen=True):
         resolution = found.resolution
         if resolution.deactivated:
             selected = found.url.version_id is not None or found.url.version_time is not None
-            return caching.answer_gone(request, resolution, W3C, selected=selected, form=W3C)
+            return caching.answer_gone(request, found.url.did, resolution, W3C, selected=selected, form=W3C)
         is_document = found.endpoint is not None or form.alone is not None
         asked, now = _resolve_query(found), self.clock.now()
         kept = ("Cache-Control", caching.cache_control(resolution, asked, now, is_document=is_document))
@@ -145,7 +133,7 @@ class IdentifierHandlers(Struct, frozen=True):
         return Answer(200, dereferencing(found.content, resolution), DEREFERENCING, headers)
 
 
-def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
+def dereferencing(content: Any, result: Resolution[StoredVersion]) -> DidUrlDereferencing:
     """Return ``content`` (JSON) as a result of DID URL dereferencing, with the metadata of the document that it is or stands in."""
     return DidUrlDereferencing(
         content=content,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from identity_universal.identifier_handlers import IdentifierHandlers
-from identity_universal.identifiers import ResolveIdentifier
+from identity_universal.identifiers import Identifiers
 from identity_universal.wire import ResolveIdentifierQuery
 
 from identity_codec.structs import encode
@@ -68,9 +68,7 @@ def handlers_with(rooms: Rooms, reads: type[StoredReads], *, visible: bool = Tru
         cache=cache,
         stored=stored,
     )
-    identifiers = IdentifierHandlers(
-        ResolveIdentifier(resolve), none, none, none, none, none, cache, rooms.clock, stored
-    )
+    identifiers = IdentifierHandlers(Identifiers(resolve, rooms.methods), cache, rooms.clock, stored)
     return {
         "resolveDid": dids.resolve_did,
         "resolveIdentifier": identifiers.resolve_identifier,

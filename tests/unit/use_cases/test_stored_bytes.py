@@ -19,7 +19,7 @@ from identity_codec.structs import encode
 from identity_codec.times import printed_exactly
 from identity_codec.values import replace
 from identity_core.api import caching, dids
-from identity_core.api.stored_answers import stored_answer, stored_history
+from identity_core.api.stored_answers import stored_history, stored_resolution
 from identity_core.domain.dids import document, state
 from identity_core.errors import (
     DidNotFound,
@@ -91,8 +91,8 @@ def answer(versions: list[IndexedVersion], number: int, media: str, query: Resol
     return answer_bytes(resolution, media, query, now)
 
 
-def answer_bytes(resolution: Resolution, media: str, query: ResolveDidQuery, now: datetime) -> bytes:
-    answer = caching.resolution(resolution, media, 0, query, now).answer
+def answer_bytes(resolution: Resolution[IndexedVersion], media: str, query: ResolveDidQuery, now: datetime) -> bytes:
+    answer = caching.resolution(stored_resolution(resolution), media, 0, query, now).answer
     assert isinstance(answer.body, bytes)
     return answer.body + repr(answer.headers).encode()
 
@@ -121,9 +121,9 @@ async def compare_stored(cold: Rooms, play: Play, head: IndexedVersion, query: R
             assert quickly is None
             continue
         assert quickly is not None
-        found = await ResolveDid(cold.reader, asked)(play.did, query)
+        found = stored_resolution(await ResolveDid(cold.reader, asked)(play.did, query))
         for media in caching.SHAPES:
-            one, other = stored_answer(quickly, media, 7, query), caching.resolution(found, media, 7, query, now)
+            one, other = [caching.resolution(each, media, 7, query, now) for each in (quickly[1], found)]
             assert [one.answer.body, one.answer.encoded_headers()] == [
                 *(other.answer.body, other.answer.encoded_headers()),
             ]
@@ -146,9 +146,11 @@ async def compare_history(cold: Rooms, play: Play, head: IndexedVersion, total: 
             assert is_graced or page.items == ()
             continue
         assert not is_graced
-        one = stored_history(str(play.did), quickly, include_document=query.include_document)
-        other = dids.history_page(play.did, page, include_document=query.include_document)
-        assert (one.body, one.headers) == (encode(other.body), other.headers)
+        one, other = [
+            dids.history_page(play.did, each, include_document=query.include_document)
+            for each in (quickly, stored_history(page))
+        ]
+        assert (encode(one.body), one.headers) == (encode(other.body), other.headers)
         compared += 1
     return compared
 
@@ -179,8 +181,8 @@ async def check(cold: Rooms, rooms: Rooms, play: Play) -> int:
         page = await cold.history(play.did, after=None, limit=200, descending=order == "desc")
         items = versions if order == "asc" else versions[::-1]
         expected = replace(page, items=tuple(items), total=len(versions), after=None)
-        assert encode(dids.history_page(play.did, page, include_document=True).body) == encode(
-            dids.history_page(play.did, expected, include_document=True).body
+        assert encode(dids.history_page(play.did, stored_history(page), include_document=True).body) == encode(
+            dids.history_page(play.did, stored_history(expected), include_document=True).body
         )
     return compared
 
@@ -226,7 +228,7 @@ def test_an_answer_is_made_without_reading_a_document(tmp_path: Path, monkeypatc
                 assert b"publicKeyMultibase" in answer_bytes(found, media, query, now)
         page = await cold.history(play.did, after=None, limit=9, descending=False)
         assert len(page.items) == 2
-        dids.history_page(play.did, page, include_document=True)
+        dids.history_page(play.did, stored_history(page), include_document=True)
         with pytest.raises(AssertionError, match="was read"):
             _ = page.items[0].state.document.methods
         await cold.store.close()
@@ -280,7 +282,7 @@ def test_cached_version_is_valid_until_write(tmp_path: Path) -> None:
         async def head(version_id: int | None = None) -> Any:
             found = await stored(did, ResolveDidQuery(version_id=version_id, version_time=None))
             assert found is not None
-            return found.head
+            return found[0]
 
         first = await head()
         assert await head() is not first
@@ -384,7 +386,7 @@ def test_a_ledger_that_is_waited_for_is_asked_once_of_each_row(
 
         async def version(of: Play, number: int | None = None) -> int | None:
             found = await stored(str(of.did), ResolveDidQuery(version_id=number, version_time=None))
-            return None if found is None else found.version.version_id
+            return None if found is None else found[1].version.version_id
 
         assert [await version(play) for _ in range(3)] == [1, 1, 1]
         assert ledger.asked == 1
