@@ -21,7 +21,6 @@ from identity_codec import ed25519, multibase, multikey
 from identity_codec.structs import plain
 from identity_codec.times import printed
 from identity_core.api import dids
-from identity_core.api.stored_answers import stored_version
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import (
     AddService,
@@ -229,9 +228,9 @@ class Telling:
     def look_back(self, last: IndexedVersion) -> None:
         """History and log."""
         did, versions = last.state.did, tuple(self.story.versions)
-        newest = HistoryPage(len(versions), (stored_version(last),), last.state.version_id)
-        rotated = HistoryPage(len(versions), (stored_version(versions[2]),), versions[2].state.version_id)
-        whole = HistoryPage(len(versions), [stored_version(version) for version in versions], None)
+        newest = HistoryPage(len(versions), (last,), last.state.version_id)
+        rotated = HistoryPage(len(versions), (versions[2],), versions[2].state.version_id)
+        whole = HistoryPage(len(versions), versions, None)
         self.shown["listDidHistory"] = {
             "200": {
                 "wholeLife": plain(dids.history_page(did, whole, include_document=False).body),

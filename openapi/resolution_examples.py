@@ -11,7 +11,6 @@ from identity_did_ids import foreign
 from identity_codec.structs import plain
 from identity_core.api import caching
 from identity_core.api.request import Request
-from identity_core.api.stored_answers import stored_resolution
 from identity_core.domain.dids.did import Did
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution
@@ -58,10 +57,8 @@ def resolutions(current: IndexedVersion, before: IndexedVersion, stale_at: datet
     elsewhere = IndexedVersion(foreign.build_foreign_state(ELSEWHERE, FOREIGN, current.state.updated_at), None)
     found = Resolution(elsewhere, False, None, 1, None, None)
 
-    def body(result: Resolution[IndexedVersion], media: str) -> Any:
-        data = caching.resolution(
-            stored_resolution(result), media, 1, ResolveDidQuery(), current.state.updated_at
-        ).answer.body
+    def body(result: Resolution, media: str) -> Any:
+        data = caching.resolution(result, media, 1, ResolveDidQuery(), current.state.updated_at).answer.body
         return orjson.loads(data) if isinstance(data, bytes) else data
 
     forms = (caching.JSON, caching.LD_JSON, caching.BARE, caching.DID, caching.W3C, caching.LD)
@@ -74,11 +71,9 @@ def gone(first: IndexedVersion, second: IndexedVersion, last: IndexedVersion) ->
     head = Resolution(last, True, last.state.updated_at, last.state.version_id, None, None)
     old = Resolution(first, True, last.state.updated_at, last.state.version_id, second, None)
 
-    def body(result: Resolution[IndexedVersion], media: str, *, selected: bool = False) -> Any:
+    def body(result: Resolution, media: str, *, selected: bool = False) -> Any:
         request = Request(request_id=EXAMPLE_REQUEST_ID)
-        return plain(
-            caching.answer_gone(request, last.state.did, stored_resolution(result), media, selected=selected).body
-        )
+        return plain(caching.answer_gone(request, result, media, selected=selected).body)
 
     return {
         "now": body(head, caching.JSON),

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from array import array
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -15,14 +14,13 @@ from msgspec import Struct, field
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, UnsetType, encode, plain, raw
-from identity_codec.times import moment, printed, printed_or_none
+from identity_codec.times import printed, printed_or_none
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import Answer, Headers, Request
 from identity_core.cache import BoundedCache
-from identity_core.domain.dids.did import Did
 from identity_core.errors import DidDeactivated, InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.ports.repositories import DocumentIndex, StoredVersion
+from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import (
     DeactivatedDidResolution,
@@ -53,7 +51,6 @@ SHAPES: Final[Mapping[str, Shape]] = {
 HEAD_SECONDS: Final = 5
 # An answer is valid only while the index has the head of its DID in memory, and it has this many.
 CACHED_ANSWERS: Final = 4_096
-READ_LATELY: Final = 16_384
 MAX_IF_NONE_MATCH: Final = 2_048
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
 NEWEST: Final = f"public, max-age={HEAD_SECONDS}"
@@ -83,8 +80,6 @@ class AnswerCache(Struct):
     hits: int = 0
     asked: int = 0
     _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
-    # The hashes of DIDs that were read lately, each at the index that follows from it.
-    _read: array[int] = field(default_factory=lambda: array("q", bytes(8 * READ_LATELY)))
 
     def find(self, did: str, media: str) -> CachedAnswer | None:
         """Return the valid answer, or None. Counts requests and hits."""
@@ -98,15 +93,6 @@ class AnswerCache(Struct):
             return None
         self.hits += 1
         return cached
-
-    def is_asked_again(self, did: str) -> bool:
-        """Return whether the DID was read lately, so that its answer must be cached. Most of a million DIDs are
-        requested once, and caching an answer costs as much as reading it."""
-        mark = hash(did)
-        place = mark % READ_LATELY
-        was_read = self._read[place] == mark
-        self._read[place] = mark
-        return was_read
 
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
         """Store ``cached``."""
@@ -152,7 +138,7 @@ def if_match(request: Request) -> int | None:
 
 
 def resolution(
-    result: Resolution[StoredVersion],
+    result: Resolution,
     media: str,
     duration: int,
     query: ResolveDidQuery,
@@ -168,7 +154,7 @@ def resolution(
     ``body``: the body of the shape ``other``.
     """
     version = result.version
-    document = raw(version.document)
+    document = raw(version.state.document.encoded)
     shape = shape or SHAPES[media]
     if shape == "document":
         body = document
@@ -183,7 +169,7 @@ def resolution(
             did_document=document, did_document_metadata=_metadata(result), did_resolution_metadata=found
         )
     # A document from another registry has no version numbers, so its hash is used.
-    mark = (version.entry_hash if version.receipt is None else "") or version.version_id
+    mark = (version.state.entry_hash if version.receipt is None else "") or version.state.version_id
     form = media if shape != "result" else W3C
     is_cosigned = result.cosigned is not None and shape != "document"
     is_superseded = result.following is not None and shape != "document"
@@ -213,15 +199,13 @@ def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool, i
     return (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", control))
 
 
-def answer_gone(
-    request: Request, did: Did, result: Resolution[StoredVersion], media: str, *, selected: bool, form: str = JSON
-) -> Answer:
+def answer_gone(request: Request, result: Resolution, media: str, *, selected: bool, form: str = JSON) -> Answer:
     """Return the 410 of a deactivated DID in the media type ``form``. Beside the error it has the requested version,
     or a W3C result without a document. The details name the transaction of the requested version, else of the
     deactivation."""
-    version, receipt = result.version, result.version.receipt
+    state, receipt = result.version.state, result.version.receipt
     details: dict[str, JsonValue] = {
-        "did": str(did),
+        "did": str(state.did),
         "deactivatedAt": printed_or_none(result.deactivated_at),
         "versionId": result.head_version_id,
         "transactionHash": None if receipt is None else receipt.transaction_hash,
@@ -229,7 +213,7 @@ def answer_gone(
     answer = error_answer(DidDeactivated(details=details), request.request_id)
     body = DeactivatedDidResolution(error=answer.body.error)
     if selected or SHAPES[media] == "result":
-        document = raw(version.document) if selected else None
+        document = raw(state.document.encoded) if selected else None
         w3c = DidResolutionMetadata(content_type="application/did") if SHAPES[media] == "result" else UNSET
         metadata = plain(_metadata(result) if w3c is UNSET else w3c_metadata(result)) | {"deactivated": True}
         body = DeactivatedDidResolution(
@@ -238,41 +222,36 @@ def answer_gone(
     return Answer(answer.status, body, form, answer.headers)
 
 
-def _metadata(result: Resolution[StoredVersion]) -> DidDocumentMetadata:
+def _metadata(result: Resolution) -> DidDocumentMetadata:
     """Return the metadata in the shape of the specification."""
-    version, following = result.version, result.following
-    created = _printed(version.created)
+    state, following = result.version.state, result.following
     return DidDocumentMetadata(
-        created=created,
-        updated=created if version.updated == version.created else _printed(version.updated),
-        version_id=version.version_id,
-        deactivated=version.deactivated,
-        next_update=UNSET if following is None else _printed(following.updated),
-        next_version_id=UNSET if following is None else following.version_id,
-        unbound_changes=UNSET if version.unbound_changes is None else version.unbound_changes,
+        created=printed(state.created_at),
+        updated=printed(state.updated_at),
+        version_id=state.version_id,
+        deactivated=state.deactivated,
+        next_update=UNSET if following is None else printed(following.state.updated_at),
+        next_version_id=UNSET if following is None else following.state.version_id,
+        unbound_changes=UNSET if state.unbound_changes is None else state.unbound_changes,
         ledger=_position(result),
     )
 
 
-def w3c_metadata(result: Resolution[StoredVersion]) -> W3cDidDocumentMetadata:
+def w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
     """Return the metadata of DID Resolution: version ids are strings, and a first version has no ``updated``."""
-    version, following = result.version, result.following
+    state, following = result.version.state, result.following
     return W3cDidDocumentMetadata(
-        created=_printed(version.created),
-        updated=UNSET if version.version_id == 1 else _printed(version.updated),
-        version_id=str(version.version_id),
-        next_update=UNSET if following is None else _printed(following.updated),
-        next_version_id=UNSET if following is None else str(following.version_id),
-        unbound_changes=UNSET if version.unbound_changes is None else version.unbound_changes,
+        created=printed(state.created_at),
+        updated=UNSET if state.version_id == 1 else printed(state.updated_at),
+        version_id=str(state.version_id),
+        next_update=UNSET if following is None else printed(following.state.updated_at),
+        next_version_id=UNSET if following is None else str(following.state.version_id),
+        unbound_changes=UNSET if state.unbound_changes is None else state.unbound_changes,
         ledger=_position(result),
     )
 
 
-def _printed(microseconds: int) -> str:
-    return printed(moment(microseconds))
-
-
-def _position(result: Resolution[StoredVersion]) -> LedgerPosition | UnsetType:
+def _position(result: Resolution) -> LedgerPosition | UnsetType:
     """Return the position of the version in the log."""
     receipt = result.version.receipt
     if receipt is None:
@@ -283,9 +262,7 @@ def _position(result: Resolution[StoredVersion]) -> LedgerPosition | UnsetType:
     return LedgerPosition(index=receipt.sequence - 1, tree_size=size, cosigned_at=printed(at))
 
 
-def cache_control(
-    result: Resolution[StoredVersion], query: ResolveDidQuery, now: datetime, *, is_document: bool
-) -> str:
+def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime, *, is_document: bool) -> str:
     """Return the Cache-Control value of the answer to ``query``.
 
     Only a version's document never changes. Its metadata change with the next version and at deactivation (RFC 8246

@@ -9,28 +9,22 @@ from typing import Final
 from msgspec import Struct
 
 from identity_codec.structs import UNSET, raw
-from identity_codec.times import moment, printed
+from identity_codec.times import printed
 from identity_core import wire
 from identity_core.api import caching
 from identity_core.api.caching import AnswerCache, if_match
 from identity_core.api.decode import URI, cursor, page_of, position
+from identity_core.api.log_answers import did_log_answer
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.api.stored_answers import StoredReads, did_log_answer, stored_history, stored_resolution
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InternalError
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion, StoredVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recovered, Rotated, RotateDidKey, UpdateDid
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.dids.read import (
-    GetDidLog,
-    HistoryPage,
-    ListDidHistory,
-    ListDids,
-    ResolveDid,
-)
+from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, ResolveDid
 
 _VERSION: Final = "[1-9][0-9]{0,9}"
 _NAMED: Final = {
@@ -56,7 +50,6 @@ class DidHandlers(Struct, frozen=True):
     log: GetDidLog
     owned: ListDids
     cache: AnswerCache
-    stored: StoredReads
 
     async def create_did(self, request: Request) -> Answer:
         request.authenticated.require_key("dids:create")
@@ -75,12 +68,11 @@ class DidHandlers(Struct, frozen=True):
         selected = query.version_id is not None or query.version_time is not None
         text = request.path["did"]
         cached = None if selected else self.cache.find(text, media)
-        cached = cached or await self.stored(text, media, query, key=media)
         if cached is None:
-            started, did = time.perf_counter_ns(), self.reader.parse(text)
-            resolution = stored_resolution(await self.resolve(did, query))
+            started = time.perf_counter_ns()
+            resolution = await self.resolve(self.reader.parse(text), query)
             if resolution.deactivated:
-                return caching.answer_gone(request, did, resolution, media, selected=selected)
+                return caching.answer_gone(request, resolution, media, selected=selected)
             duration = (time.perf_counter_ns() - started) // 1_000_000
             cached = caching.resolution(resolution, media, duration, query, self.reader.clock.now())
             if not selected:
@@ -111,10 +103,7 @@ class DidHandlers(Struct, frozen=True):
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         query: wire.ListDidHistoryQuery = request.query
-        after = after_version(query)
-        page = await self.stored.history(str(did), query, after)
-        if page is None:
-            page = stored_history(await self.history(did, query, after=after))
+        page = await self.history(did, query, after=after_version(query))
         return history_page(did, page, include_document=query.include_document)
 
     async def get_did_log(self, request: Request) -> Answer:
@@ -243,7 +232,7 @@ def listing(heads: Sequence[IndexedVersion], limit: int) -> Answer:
     return Answer(200, wire.DidList(items=items, next_cursor=following), headers=[NO_STORE])
 
 
-def history_page(did: Did, page: HistoryPage[StoredVersion], *, include_document: bool) -> Answer:
+def history_page(did: Did, page: HistoryPage, *, include_document: bool) -> Answer:
     """Return a page of history."""
     body = wire.DidHistory(
         did=str(did),
@@ -254,22 +243,22 @@ def history_page(did: Did, page: HistoryPage[StoredVersion], *, include_document
     return Answer(200, body, headers=[("Cache-Control", f"public, max-age={caching.HEAD_SECONDS}")])
 
 
-def _history_item(version: StoredVersion, *, include_document: bool) -> wire.DidVersion:
+def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.DidVersion:
     """Return one version. ``timestamp``: when the ledger recorded it. ``effective_at``: from when it is in force. It
     has no receipt until it is written."""
-    receipt, effective = version.receipt, moment(version.updated)
+    state, receipt = version.state, version.receipt
     return wire.DidVersion(
-        version_id=version.version_id,
-        operation=version.operation,
-        timestamp=printed(effective if receipt is None else receipt.recorded_at),
-        effective_at=printed(effective),
+        version_id=state.version_id,
+        operation=state.operation,
+        timestamp=printed(state.updated_at if receipt is None else receipt.recorded_at),
+        effective_at=printed(state.updated_at),
         transaction_hash=None if receipt is None else receipt.transaction_hash,
         block_number=None if receipt is None else receipt.block_number,
-        previous_hash=version.previous_hash,
-        entry_hash=None if receipt is None else version.entry_hash,
-        key_id=version.key_id,
-        changes=raw(version.changes),
-        did_document=raw(version.document) if include_document else UNSET,
+        previous_hash=state.previous_hash,
+        entry_hash=None if receipt is None else state.entry_hash,
+        key_id=state.key_id,
+        changes=tuple(version.changes),
+        did_document=raw(state.document.encoded) if include_document else UNSET,
     )
 
 

@@ -17,14 +17,13 @@ from identity_codec.times import micros, moment
 from identity_core.database import Database, Dialect, Transaction
 from identity_core.domain.dids.state import (
     FORM,
-    counted,
     has_present_form,
     is_earlier_form,
     state_from_json,
     state_to_json,
 )
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion, StoredVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac, version_octets
 
@@ -111,19 +110,11 @@ def is_ours(mac: RowMac, read: Row) -> bool:
 def version_of(read: Row) -> IndexedVersion:
     """Return the version of a row that is ours."""
     did, _, _, sequence, block_number, recorded_at, transaction_hash, state, document, changes, _, _, _ = read
-    receipt = Receipt(bytes(transaction_hash).hex(), block_number, sequence, moment(recorded_at))
     return IndexedVersion(
-        state_from_json(did, bytes(state), bytes(document)), receipt, tuple(orjson.loads(bytes(changes)))
+        state_from_json(did, bytes(state), bytes(document)),
+        Receipt(bytes(transaction_hash).hex(), block_number, sequence, moment(recorded_at)),
+        tuple(orjson.loads(bytes(changes))),
     )
-
-
-def stored_version_of(read: Row) -> StoredVersion:
-    """Return the part of the version that answers need; for authenticated rows."""
-    _, number, _, place, block, recorded, digest, metadata, document, changes, _, _, _ = read
-    said, receipt = orjson.loads(metadata), Receipt(bytes(digest).hex(), block, place, moment(recorded))
-    of_document = number, said["created"], said["updated"], said["deactivated"], bytes(document)
-    of_history = said["operation"], said["previous"], said["hash"], said["keyId"], bytes(changes)
-    return StoredVersion(*of_document, *of_history, counted(said), receipt)
 
 
 _KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = :name"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from msgspec import Struct
 
@@ -20,14 +20,12 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.inputs import optional_time
 from identity_core.errors import DidNotFound, Forbidden, InvalidRequest, LedgerUnavailable
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.ports.repositories import DocumentIndex, IndexedVersion, StoredVersion
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import CurrentVersion, DidReader, in_use
 from identity_core.wire import ListDidHistoryQuery, ListDidsQuery, ResolveDidQuery
 
-V = TypeVar("V", IndexedVersion, StoredVersion)
 
-
-class Resolution(Struct, Generic[V], frozen=True):
+class Resolution(Struct, frozen=True):
     """One version of a DID, and the values of its metadata.
 
     ``deactivated`` is the DID's state now, independent of the requested version. ``following`` is the version after this one.
@@ -35,11 +33,11 @@ class Resolution(Struct, Generic[V], frozen=True):
     stored cosigned checkpoint that covers the version, as (entries, time). ``awaits``: whether witnesses have yet to cosign one.
     """
 
-    version: V
+    version: IndexedVersion
     deactivated: bool
     deactivated_at: datetime | None
     head_version_id: int
-    following: V | None
+    following: IndexedVersion | None
     stale_at: datetime | None
     cosigned: tuple[int, datetime] | None = None
     awaits: bool = False
@@ -59,7 +57,7 @@ class ResolveDid(Struct, frozen=True):
     reader: DidReader
     cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
 
-    async def __call__(self, did: Did, query: ResolveDidQuery) -> Resolution[IndexedVersion]:
+    async def __call__(self, did: Did, query: ResolveDidQuery) -> Resolution:
         version_id, version_time = parse_version_query(query)
         try:
             standing = await self.reader.read_current(did)
@@ -153,11 +151,11 @@ class ListDids(Struct, frozen=True):
         return await self.index.owned(None if query.all else caller.identity, after=after, limit=query.limit + 1)
 
 
-class HistoryPage(Struct, Generic[V], frozen=True):
+class HistoryPage(Struct, frozen=True):
     """A page of versions. ``after`` is the version id after which the next page begins, or None on the last page."""
 
     total: int
-    items: Sequence[V]
+    items: tuple[IndexedVersion, ...]
     after: int | None
 
 
@@ -168,7 +166,7 @@ class ListDidHistory(Struct, frozen=True):
     reader: DidReader
     visible_after_deactivation: bool
 
-    async def __call__(self, did: Did, query: ListDidHistoryQuery, *, after: int | None) -> HistoryPage[IndexedVersion]:
+    async def __call__(self, did: Did, query: ListDidHistoryQuery, *, after: int | None) -> HistoryPage:
         standing = await self.reader.read_current(did)
         descending, recorded, due = query.order == "desc", standing.recorded, standing.due
         if not self.visible_after_deactivation:

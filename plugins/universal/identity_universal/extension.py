@@ -24,8 +24,7 @@ def _identifier_handlers(kernel: Kernel, dids: DidHandlers) -> IdentifierHandler
         listed = [kernel.dids.parse(text) for text in kernel.settings.server.test_identifiers]
     except InvalidDid as error:
         raise StartError(f"server.test_identifiers: {error}") from error
-    identifiers = Identifiers(dids.resolve, kernel.dids.methods, listed)
-    return IdentifierHandlers(identifiers, dids.cache, kernel.clock, dids.stored)
+    return IdentifierHandlers(Identifiers(dids.resolve, kernel.dids.methods, listed), dids.cache, kernel.clock)
 
 
 @contextlib.asynccontextmanager

@@ -12,9 +12,7 @@ from identity_codec.structs import raw, value_or
 from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, PROFILED, W3C, AnswerCache, CachedAnswer, Shape
 from identity_core.api.request import Answer, Request
-from identity_core.api.stored_answers import StoredReads
 from identity_core.ports.clock import Clock
-from identity_core.ports.repositories import StoredVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
 from identity_universal.identifiers import Dereferenced, Identifiers
@@ -63,7 +61,6 @@ class IdentifierHandlers(Struct, frozen=True):
     identifiers: Identifiers
     cache: AnswerCache
     clock: Clock
-    stored: StoredReads
 
     async def resolve_identifier(self, request: Request) -> Answer:
         form = form_of(request.header("accept") or "")
@@ -71,10 +68,6 @@ class IdentifierHandlers(Struct, frozen=True):
         text, key = identifier_of(request), KEYS[form.media]
         is_plain = query == _NOTHING_ASKED
         cached = self.cache.find(text, key) if is_plain else None
-        if cached is None:
-            versions = ResolveDidQuery(version_id=query.version_id, version_time=query.version_time)
-            if form.shape != "other" and query == _asking(versions):
-                cached = await self.stored(text, form.media, versions, key=key, shape=form.shape)
         if cached is None:
             started = time.perf_counter_ns()
             found = await self.identifiers.dereference(text, query)
@@ -109,7 +102,7 @@ class IdentifierHandlers(Struct, frozen=True):
     def _encoded(self, found: Dereferenced, form: AnswerForm, duration: int) -> CachedAnswer:
         body = None
         if form.shape == "other":
-            body = dereferencing(raw(found.resolution.version.document), found.resolution)
+            body = dereferencing(raw(found.resolution.version.state.document.encoded), found.resolution)
         return caching.resolution(
             found.resolution, form.media, duration, _resolve_query(found), self.clock.now(), shape=form.shape, body=body
         )
@@ -119,7 +112,7 @@ class IdentifierHandlers(Struct, frozen=True):
         resolution = found.resolution
         if resolution.deactivated:
             selected = found.url.version_id is not None or found.url.version_time is not None
-            return caching.answer_gone(request, found.url.did, resolution, W3C, selected=selected, form=W3C)
+            return caching.answer_gone(request, resolution, W3C, selected=selected, form=W3C)
         is_document = found.endpoint is not None or form.alone is not None
         asked, now = _resolve_query(found), self.clock.now()
         kept = ("Cache-Control", caching.cache_control(resolution, asked, now, is_document=is_document))
@@ -133,7 +126,7 @@ class IdentifierHandlers(Struct, frozen=True):
         return Answer(200, dereferencing(found.content, resolution), DEREFERENCING, headers)
 
 
-def dereferencing(content: Any, result: Resolution[StoredVersion]) -> DidUrlDereferencing:
+def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
     """Return ``content`` (JSON) as a result of DID URL dereferencing, with the metadata of the document that it is or stands in."""
     return DidUrlDereferencing(
         content=content,
@@ -144,11 +137,6 @@ def dereferencing(content: Any, result: Resolution[StoredVersion]) -> DidUrlDere
 
 
 _NOTHING_ASKED: Final = ResolveIdentifierQuery()
-
-
-def _asking(versions: ResolveDidQuery) -> ResolveIdentifierQuery:
-    """Return the query that asks for a version and nothing else."""
-    return ResolveIdentifierQuery(version_id=versions.version_id, version_time=versions.version_time)
 
 
 def _resolve_query(found: Dereferenced) -> ResolveDidQuery:

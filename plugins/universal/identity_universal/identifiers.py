@@ -16,12 +16,11 @@ from msgspec import Struct
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import value_or
 from identity_codec.values import replace
-from identity_core.api.stored_answers import stored_resolution
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import KEY_TYPES, MULTIKEY, MULTIKEY_CONTEXT, RELATIONSHIPS
 from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotSupported, InvalidRequest
 from identity_core.ports.did_method import DescribedDidMethod, DidMethod, PublishingDidMethod, ResolvingDidMethod
-from identity_core.ports.repositories import StoredVersion
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
 from identity_core.wire import ResolveDidQuery
 from identity_universal import did_url
@@ -32,7 +31,7 @@ from identity_universal.wire import DidMethodPattern, DidMethodProperties, DidRe
 class Dereferenced(Struct, frozen=True):
     """``resolution`` of the DID in ``url``; ``content`` is what a fragment names in it, ``endpoint`` where a service is."""
 
-    resolution: Resolution[StoredVersion]
+    resolution: Resolution
     url: DidUrl
     content: Mapping[str, JsonValue] | None = None
     endpoint: str | None = None
@@ -54,7 +53,7 @@ class Identifiers(Struct, frozen=True):
             raise InvalidRequest("relativeRef goes with service.", details={"parameter": "relativeRef"})
         try:
             asked = ResolveDidQuery(version_id=url.version_id, version_time=url.version_time)
-            found = stored_resolution(await self.resolve(did, asked))
+            found = await self.resolve(did, asked)
         except DidNotFound:
             if did.method not in self.methods:
                 supported: list[JsonValue] = [*self.names()]
@@ -117,8 +116,8 @@ class Identifiers(Struct, frozen=True):
         return found
 
 
-def _selected(did: Did, url: DidUrl, found: Resolution[StoredVersion]) -> Dereferenced:
-    document = found.version.document
+def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:
+    document = found.version.state.document.encoded
     if url.service is not None:
         return Dereferenced(found, url, endpoint=did_url.endpoint(did, document, url))
     if url.fragment is not None:
@@ -126,9 +125,10 @@ def _selected(did: Did, url: DidUrl, found: Resolution[StoredVersion]) -> Derefe
     return Dereferenced(found, url)
 
 
-def _with_multikeys(found: Resolution[StoredVersion]) -> Resolution[StoredVersion]:
-    data = orjson.dumps(with_multikeys(orjson.loads(found.version.document)))
-    return replace(found, version=replace(found.version, document=data))
+def _with_multikeys(found: Resolution) -> Resolution:
+    state = found.version.state
+    data = orjson.dumps(with_multikeys(orjson.loads(state.document.encoded)))
+    return replace(found, version=replace(found.version, state=replace(state, document=DidDocument.load(data))))
 
 
 def with_multikeys(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from identity_codec.structs import plain, raw
 from identity_codec.times import printed
 from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, W3C, Shape
-from identity_core.api.stored_answers import stored_version
 from identity_core.domain.dids.did import Did
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.repositories import IndexedVersion
@@ -65,7 +64,7 @@ def identifiers(current: IndexedVersion, stale_at: datetime) -> Json:
 
 
 def _forms(current: IndexedVersion, stale_at: datetime) -> Json:
-    result = Resolution(stored_version(current), False, None, current.state.version_id, None, stale_at)
+    result = Resolution(current, False, None, current.state.version_id, None, stale_at)
     at, fragment = current.state.updated_at, current.state.document.methods[0].id.partition("#")[2]
     shown: Json = {}
     for media, shape in SHAPES.items():
@@ -74,7 +73,7 @@ def _forms(current: IndexedVersion, stale_at: datetime) -> Json:
         shown[f"200 {media}"] = {"keyInGrace": orjson.loads(body) if isinstance(body, bytes) else body}
     known = {"use": "sig", "alg": "ES256", "kid": "2026-01"} | P256
     expanded = DidJwk().expand(Did.parse(f"did:jwk:{base64url_encode(orjson.dumps(known))}"))
-    found = Resolution(stored_version(IndexedVersion(expanded, None)), False, None, 1, None, None)
+    found = Resolution(IndexedVersion(expanded, None), False, None, 1, None, None)
     body = caching.resolution(found, W3C, 1, ResolveDidQuery(), at, shape="result").answer.body
     shown[f"200 {W3C}"]["jsonWebKey"] = orjson.loads(body) if isinstance(body, bytes) else body
     key = secondary_resource(current.state.did, current.state.document.encoded, fragment)

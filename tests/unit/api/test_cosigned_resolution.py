@@ -12,10 +12,9 @@ from identity_did_ids import foreign
 
 from identity_codec.values import replace
 from identity_core.api.caching import BARE, JSON, LD_JSON, W3C, AnswerCache, resolution
-from identity_core.api.stored_answers import stored_version
 from identity_core.domain.dids.did import Did
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion, StoredVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
 from tests.did_use_cases import MovableClock
@@ -25,12 +24,12 @@ SEEN = datetime(2026, 11, 23, 12, tzinfo=UTC)
 DID = Did.parse("did:web:a.example")
 STATE = foreign.build_foreign_state(DID, {"@context": ["https://www.w3.org/ns/did/v1"], "id": str(DID)}, AT)
 RECEIPT = Receipt(transaction_hash="0" * 64, block_number=3, recorded_at=AT, sequence=17)
-NEVER = Resolution(stored_version(IndexedVersion(STATE, RECEIPT)), False, None, 1, None, None)
+NEVER = Resolution(IndexedVersion(STATE, RECEIPT), False, None, 1, None, None)
 AWAITED = replace(NEVER, awaits=True)
 COSIGNED = replace(NEVER, cosigned=(20, SEEN))
 
 
-def answered(result: Resolution[StoredVersion], media: str, **query: Any) -> Any:
+def answered(result: Resolution, media: str, **query: Any) -> Any:
     return resolution(result, media, 0, ResolveDidQuery(**query), AT)
 
 
@@ -41,10 +40,10 @@ def answered(result: Resolution[StoredVersion], media: str, **query: Any) -> Any
         (NEVER, {"index": 16, "treeSize": 17}),
         (AWAITED, {"index": 16, "treeSize": 17}),
         (COSIGNED, {"index": 16, "treeSize": 20, "cosignedAt": "2026-11-23T12:00:00Z"}),
-        (replace(NEVER, version=stored_version(IndexedVersion(STATE, None))), None),
+        (replace(NEVER, version=IndexedVersion(STATE, None)), None),
     ],
 )
-def test_the_place_is_told_as_far_as_it_is_known(result: Resolution[StoredVersion], media: str, place: Any) -> None:
+def test_the_place_is_told_as_far_as_it_is_known(result: Resolution, media: str, place: Any) -> None:
     metadata = orjson.loads(answered(result, media).answer.body)["didDocumentMetadata"]
     assert metadata.get("ledger") == place
 
