@@ -9,6 +9,7 @@ from functools import partial
 
 from identity_commands.beside import store_beside
 
+from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.probes import probe_fault
 from identity_core.cache import BoundedCache
 from identity_core.database import Database
@@ -27,10 +28,7 @@ from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.store import StoredWitnessFiles
 from identity_transparency.use_cases.approvals import (
     LOGS_KNOWN,
-    ApproveDidVersion,
-    GetDidApprovals,
-    PublishApprovals,
-    PublishedApprovals,
+    LogApprovals,
     ReadWitnessedLog,
 )
 from identity_transparency.use_cases.events import ListEvents
@@ -48,9 +46,7 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
     watch, database = kernel.need(WatchStorage), kernel.need(Database)
     log = watch.log
     files = StoredWitnessFiles(database, kernel.need(StoredEvents))
-    recorded = ReadWitnessedLog(log.ledger, BoundedCache(LOGS_KNOWN))
-    approvals = GetDidApprovals(recorded, files)
-    approve = ApproveDidVersion(PublishApprovals(recorded, files), approvals, kernel.clock)
+    approvals = LogApprovals(ReadWitnessedLog(log.ledger, BoundedCache(LOGS_KNOWN)), files, kernel.clock)
     async with AsyncExitStack() as stack:
         kept = StoredCosignedCheckpoints(database)
         feeder = await feed_witnesses(kernel.settings, log, kept, kernel.clock, stack)
@@ -63,11 +59,11 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
         events = EventHandlers(ListEvents(kernel.need(Documents)))
         size = Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: watch.log_size)
         yield Contribution(
-            handlers=(ledger, events, ApprovalHandlers(kernel.dids, approvals, approve)),
+            handlers=(ledger, events, ApprovalHandlers(kernel.dids, approvals)),
             services={
                 TransparencyLog: log,
                 LogPlaces: places_of(feeder, reads),
-                WitnessApprovals: PublishedApprovals(recorded, files),
+                WitnessApprovals: approvals,
                 LedgerHandlers: ledger,
                 EventHandlers: events,
             },
@@ -104,12 +100,12 @@ def witness_gauges(feeder: WitnessFeeder) -> Iterator[Gauge]:
 
 
 @contextlib.asynccontextmanager
-async def approvals_to_publish(settings: Settings) -> AsyncIterator[PublishApprovals]:
+async def approvals_to_publish(settings: Settings) -> AsyncIterator[LogApprovals]:
     """Open what publishes approvals of did:webvh logs, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         plugins, _, store = await store_beside(settings, stack)
         recorded = ReadWitnessedLog(plugins.ledger(settings.ledger.backend), BoundedCache(1))
-        yield PublishApprovals(recorded, StoredWitnessFiles(store.database, store.activity))
+        yield LogApprovals(recorded, StoredWitnessFiles(store.database, store.activity), SystemClock())
 
 
 @hookimpl

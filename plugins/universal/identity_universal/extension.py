@@ -13,7 +13,7 @@ from identity_core.settings import StartError
 from identity_universal.identifier_handlers import IdentifierHandlers
 from identity_universal.identifiers import Identifiers
 from identity_universal.refusals import REFUSALS
-from identity_universal.registration import RegisterDid, RegisterDidDeactivation, RegisterDidUpdate
+from identity_universal.registration import DidRegistration
 from identity_universal.registration_handlers import RegistrationHandlers
 from identity_universal.wire import DOCUMENT
 
@@ -31,13 +31,9 @@ def _identifier_handlers(kernel: Kernel, dids: DidHandlers) -> IdentifierHandler
 async def open_universal(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension."""
     dids = kernel.need(DidHandlers)
-    registration = RegistrationHandlers(
-        RegisterDid(dids.create, kernel.settings.did.method),
-        RegisterDidUpdate(kernel.dids),
-        RegisterDidDeactivation(kernel.dids),
-        kernel.operations,
-    )
-    yield Contribution(handlers=(_identifier_handlers(kernel, dids), registration), error_shapes=REFUSALS)
+    registration = DidRegistration(dids.create, kernel.dids, kernel.settings.did.method)
+    handlers = _identifier_handlers(kernel, dids), RegistrationHandlers(registration, kernel.operations)
+    yield Contribution(handlers=handlers, error_shapes=REFUSALS)
 
 
 @hookimpl

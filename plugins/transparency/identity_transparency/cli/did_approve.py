@@ -132,8 +132,8 @@ def publish(settings: Settings, did: str, file: Any) -> None:
 
     refuse_absent(settings, "name the one of the service with --data-dir", status=1)
     try:
-        with opened_part(approvals_to_publish(settings)) as (runner, add):
-            published = runner.run(add(Did.parse(did), file.read()))
+        with opened_part(approvals_to_publish(settings)) as (runner, approvals):
+            published = runner.run(approvals.publish(Did.parse(did), file.read()))
     except LogInvalid as error:
         remedy = "give the did-witness.json that `identity did log approve` has made"
         fail(f"nothing is published: {error}", f"{name_of(file)}, {json.dumps(error.details)}", remedy)
