@@ -34,7 +34,7 @@ from identity_records.use_cases.delegations import SuspendDelegations
 from identity_records.use_cases.disclosures import ResetDisclosures
 from identity_records.use_cases.names import DescribeDids
 from identity_records.use_cases.timeline import GetDashboardTimeline
-from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+from identity_records.use_cases.verifications import ReadVerifications
 from identity_records.wire import DOCUMENT
 
 log = logging.getLogger("identity.records")
@@ -83,8 +83,7 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     handlers = RecordsHandlers(
         ListAuditLines(audit),
         GetDashboardTimeline(StoredTimeline(store.database)),
-        ListVerificationHistory(verifications, proofs, access, clock),
-        GetVerificationStats(verifications),
+        ReadVerifications(verifications, proofs, access, clock),
         Labels(labels, record, clock),
         ResetDisclosures(kernel.need(CredentialAccess), store.credentials, record, clock),
         SuspendDelegations(

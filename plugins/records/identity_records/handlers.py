@@ -23,7 +23,7 @@ from identity_records.use_cases.delegations import SuspendDelegations
 from identity_records.use_cases.disclosures import ResetDisclosures
 from identity_records.use_cases.names import DescribedDid, DescribeDids
 from identity_records.use_cases.timeline import GetDashboardTimeline
-from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+from identity_records.use_cases.verifications import ReadVerifications
 
 
 class RecordsHandlers(Struct, frozen=True):
@@ -32,8 +32,7 @@ class RecordsHandlers(Struct, frozen=True):
 
     lines: ListAuditLines
     timeline: GetDashboardTimeline
-    history: ListVerificationHistory
-    counts: GetVerificationStats
+    verifications: ReadVerifications
     labels: Labels
     reset: ResetDisclosures
     suspend: SuspendDelegations
@@ -58,13 +57,13 @@ class RecordsHandlers(Struct, frozen=True):
     async def list_verification_history(self, request: Request) -> Answer:
         query: wire.ListVerificationHistoryQuery = request.query
         reader = request.authenticated
-        rows = await self.history(query, reader, before=position(query.cursor, ROW_ID, "verifications "))
+        rows = await self.verifications.list(query, reader, before=position(query.cursor, ROW_ID, "verifications "))
         page, following = page_of(rows, query.limit, lambda row: row.id, "verifications ")
         body = wire.VerificationHistory(items=tuple(_row(row, reader) for row in page), next_cursor=following)
         return Answer(200, body, headers=[NO_STORE])
 
     async def get_verification_stats(self, request: Request) -> Answer:
-        counts = await self.counts(request.query, request.authenticated)
+        counts = await self.verifications.counts(request.query, request.authenticated)
         body = wire.VerificationStats(
             total=counts.total,
             valid=counts.valid,
