@@ -29,7 +29,7 @@ class RequestHandlers(Struct, frozen=True):
         return Answer(201, self._consent(made), headers=[NO_STORE])
 
     async def list_consent_requests(self, request: Request) -> Answer:
-        found = await self.consents.list(request.authenticated, request.query.status)
+        found = await self.consents.list(request.authenticated, request.query)
         return Answer(200, wire.ConsentRequestList(items=tuple(map(self._consent, found))), headers=[NO_STORE])
 
     async def get_consent_request(self, request: Request) -> Answer:

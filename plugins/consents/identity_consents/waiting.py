@@ -20,7 +20,7 @@ from identity_consents.calls import call_operation
 from identity_consents.consents import ANSWER, AskedConsent, HolderConsents
 from identity_consents.requests import read_did, read_request
 from identity_consents.store import CONSENT, StoredRequest, StoredRequests
-from identity_consents.wire import AnswerConsentRequestRequest, CreateConsentRequestRequest
+from identity_consents.wire import AnswerConsentRequestRequest, CreateConsentRequestRequest, ListConsentRequestsQuery
 from identity_core.api.request import Request
 from identity_core.domain.activity import Event
 from identity_core.domain.callers import Caller
@@ -34,6 +34,7 @@ OF_AGENT: Final = 5
 """Open requests to one holder, and of one agent to one holder."""
 
 _BOX: Final = b"identity: request of an agent, v1"
+_EVERY: Final = ListConsentRequestsQuery()
 
 
 class WaitingRequest(Struct, frozen=True):
@@ -113,10 +114,10 @@ class ConsentRequests(Struct, frozen=True):
             raise QuotaExceeded("Too many requests wait for this holder.", details={"quota": "consents"})
         return WaitingRequest(row, shown, asked.reply, "waiting")
 
-    async def list(self, caller: Caller, status: str | None = None) -> Sequence[WaitingRequest]:
+    async def list(self, caller: Caller, query: ListConsentRequestsQuery = _EVERY) -> Sequence[WaitingRequest]:
         """Return the requests to the caller that have not expired, the newest first. Raises ``Forbidden``."""
         rows = await self.stored.list(str(person_of(caller)), CONSENT, self.kernel.clock.now())
-        return [one for one in map(self._open, rows) if status in (None, one.status)]
+        return [one for one in map(self._open, rows) if query.status in (None, one.status)]
 
     async def record(self, request: Request, target: str) -> None:
         """Write a line of the audit log."""

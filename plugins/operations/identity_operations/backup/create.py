@@ -24,8 +24,9 @@ from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
 from identity_transparency.use_cases.project import CheckpointSigner, leaf_of
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
+from identity_codec.structs import UNSET
 from identity_codec.times import printed
 from identity_codec.values import replace
 from identity_core import __version__
