@@ -21,7 +21,7 @@ LIMITS = {
     "plugin": (1_218, 11),
     "ports": (549, 15),
     "settings": (853, 6),
-    "store": (1_765, 17),
+    "store": (1_767, 17),
     "throttle": (220, 3),
     "use_cases": (2_920, 34),
 }
