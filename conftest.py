@@ -16,7 +16,7 @@ import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 
-from identity_core.plugin import load
+import tests.entry_points  # noqa: F401  (before modules of the service, which take its functions by their names)
 
 # The duration of an example depends on the load of the machine.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,22 +33,6 @@ def _trusting(purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH, **whom: Any) -> ss
 
 
 ssl.create_default_context = _trusting
-
-_read_sources = load.installed_sources
-
-
-@functools.cache
-def _sources(_: object) -> list[load.PluginSource]:
-    return _read_sources()
-
-
-def _installed_sources() -> list[load.PluginSource]:
-    """Return the installed plugins, read again if a folder of the path is another or has changed: reading takes 14 ms."""
-    places = [place for place in map(Path, sys.path) if place.exists()]
-    return [*_sources(tuple((place, place.stat().st_mtime_ns) for place in places))]
-
-
-load.installed_sources = _installed_sources
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -195,7 +195,11 @@ def _be_a_prover(channel: socket.socket) -> None:
 
 FORKED_PROVER = "bbs"
 # Not all of them are installed everywhere.
-PRELOADED = ("alembic.command", "psycopg", "uvloop")
+PRELOADED = (
+    *("alembic.command", "psycopg", "uvicorn.lifespan.off", "uvicorn.loops.uvloop"),
+    *("identity_observability.handlers", "identity_observability.kernel_gauges", "identity_observability.process"),
+    *("identity_server_processes.fallback", "identity_server_processes.sqlite", "identity_server_processes.stores"),
+)
 PACKAGES = (
     "identity_bbs",
     "identity_core.cli",
@@ -208,6 +212,7 @@ PACKAGES = (
 
 
 def _import_the_service() -> None:
+    importlib.import_module("tests.entry_points")
     importlib.import_module("identity_core.__main__")
     importlib.import_module("identity_core.bootstrap.app")
     for name in PACKAGES:
@@ -233,6 +238,9 @@ def _prepare_the_start() -> None:
     for socket_of in importlib.import_module("identity_core.plugin.sockets").SOCKETS:
         for protocol in socket_of.protocols:
             conformity.members(protocol)
+    importlib.import_module("identity_core.plugin.load").installed_sources()
+    # A quarter of a start is the validation of the document. Starts of real processes and tests/contract validate it.
+    importlib.import_module("connexion.spec").OpenAPISpecification._validate_spec = lambda *_: None
 
 
 def _end(run: Callable[[], object]) -> None:

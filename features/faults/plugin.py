@@ -43,8 +43,6 @@ async def strike(kind: str) -> None:
 class Ledger:
     """The SQL ledger, until it breaks; it has to be waited for."""
 
-    is_embedded = False
-
     def __init__(self, real: Any) -> None:
         self._real = real
 

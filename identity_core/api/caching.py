@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from array import array
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -52,7 +51,6 @@ SHAPES: Final[Mapping[str, Shape]] = {
 HEAD_SECONDS: Final = 5
 # An answer is valid only while the index has the head of its DID in memory, and it has this many.
 CACHED_ANSWERS: Final = 4_096
-READ_LATELY: Final = 16_384
 MAX_IF_NONE_MATCH: Final = 2_048
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
 NEWEST: Final = f"public, max-age={HEAD_SECONDS}"
@@ -82,8 +80,6 @@ class AnswerCache(Struct):
     hits: int = 0
     asked: int = 0
     _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
-    # The hashes of DIDs that were read lately, each at the index that follows from it.
-    _read: array[int] = field(default_factory=lambda: array("q", bytes(8 * READ_LATELY)))
 
     def find(self, did: str, media: str) -> CachedAnswer | None:
         """Return the valid answer, or None. Counts requests and hits."""
@@ -97,15 +93,6 @@ class AnswerCache(Struct):
             return None
         self.hits += 1
         return cached
-
-    def is_asked_again(self, did: str) -> bool:
-        """Return whether the DID was read lately, so that its answer must be cached. Most of a million DIDs are
-        requested once, and caching an answer costs as much as reading it."""
-        mark = hash(did)
-        place = mark % READ_LATELY
-        was_read = self._read[place] == mark
-        self._read[place] = mark
-        return was_read
 
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
         """Store ``cached``."""

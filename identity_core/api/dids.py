@@ -14,8 +14,8 @@ from identity_core import wire
 from identity_core.api import caching
 from identity_core.api.caching import AnswerCache, if_match
 from identity_core.api.decode import URI, cursor, page_of, position
+from identity_core.api.log_answers import did_log_answer
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.api.stored_answers import StoredReads, did_log_answer
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InternalError
@@ -50,7 +50,6 @@ class DidHandlers(Struct, frozen=True):
     log: GetDidLog
     owned: ListDids
     cache: AnswerCache
-    stored: StoredReads
 
     async def create_did(self, request: Request) -> Answer:
         request.authenticated.require_key("dids:create")
@@ -69,7 +68,6 @@ class DidHandlers(Struct, frozen=True):
         selected = query.version_id is not None or query.version_time is not None
         text = request.path["did"]
         cached = None if selected else self.cache.find(text, media)
-        cached = cached or await self.stored(text, media, query, key=media)
         if cached is None:
             started = time.perf_counter_ns()
             resolution = await self.resolve(self.reader.parse(text), query)
@@ -105,10 +103,7 @@ class DidHandlers(Struct, frozen=True):
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         query: wire.ListDidHistoryQuery = request.query
-        after = after_version(query)
-        if (answer := await self.stored.history(str(did), query, after)) is not None:
-            return answer
-        page = await self.history(did, query, after=after)
+        page = await self.history(did, query, after=after_version(query))
         return history_page(did, page, include_document=query.include_document)
 
     async def get_did_log(self, request: Request) -> Answer:

@@ -25,9 +25,9 @@ from identity_core.api.caching import content_tag, unless_known
 from identity_core.api.contract import OpenApiDocument
 from identity_core.api.decode import has_body, refuse_body
 from identity_core.api.errors import GUIDE
+from identity_core.api.log_answers import log_answer, published_log_answer
 from identity_core.api.request import FORM, Answer, Cost, Handler, Headers, PageForm, Request
 from identity_core.api.security import Gate
-from identity_core.api.stored_answers import log_answer, published_log_answer
 from identity_core.api.transport import Receive, Run, Scope, admit_page_headers, read_body
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidRequest, NotFound, UnsupportedMediaType

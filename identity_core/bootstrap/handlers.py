@@ -14,7 +14,6 @@ from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.proofs import ProofHandlers
-from identity_core.api.stored_answers import StoredReads
 from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
@@ -43,7 +42,6 @@ from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Rotat
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
-from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
 from identity_core.use_cases.proofs.generate import CreateDelegatedPresentation, GenerateDelegatedProof
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
@@ -90,10 +88,6 @@ def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals
     hourly = opened.settings.did.writes_per_hour
     writer = DidWriter(reader, methods, ledger, store.documents, opened.signer, clock, hourly)
     resolve, cache = ResolveDid(reader, places.place), AnswerCache(store.documents, clock, places.size)
-    heads = StoredHeads(methods, store.documents, reader.check)
-    history = ListDidHistory(reader, opened.settings.history.after_deactivation == "visible")
-    stored_history = ListStoredHistory(heads, history.visible_after_deactivation)
-    stored = StoredReads(reader.parse, ResolveStored(heads, resolve.cosigned), stored_history, cache)
     return DidHandlers(
         reader=reader,
         create=CreateDid(methods, writer, custodian, clock, random, approvals),
@@ -102,11 +96,10 @@ def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals
         deactivate=DeactivateDid(writer),
         rotate=RotateDidKey(writer, custodian, random),
         recover=RecoverDid(writer, random),
-        history=history,
+        history=ListDidHistory(reader, opened.settings.history.after_deactivation == "visible"),
         log=GetDidLog(reader, ledger, opened.settings.log.after_deactivation == "visible"),
         owned=ListDids(store.documents),
         cache=cache,
-        stored=stored,
     )
 
 

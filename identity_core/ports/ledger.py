@@ -103,10 +103,6 @@ class NewestEntries(Protocol):
         """Return the version and hash of the last of ``entries(did)``; None if there is none. May raise
         ``LedgerUnavailable``."""
 
-    @property
-    def is_embedded(self) -> bool:
-        """Return whether reads complete without waiting, in microseconds. They then run while a request is parsed, without a task."""
-
 
 @runtime_checkable
 class NewestLedger(NewestEntries, LedgerBackend, Protocol):

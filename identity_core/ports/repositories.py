@@ -14,27 +14,6 @@ from identity_core.domain.dids.state import DidState
 from identity_core.ports.ledger import Receipt
 
 
-class StoredVersion(Struct, frozen=True):
-    """A version in the form that the index stores and an answer contains. ``changes``: bytes of a JSON array. Times: microseconds since
-    1970."""
-
-    version_id: int
-    created: int
-    updated: int
-    deactivated: bool
-    document: bytes
-    sequence: int
-    transaction_hash: str
-    operation: str
-    recorded: int
-    block_number: int
-    previous_hash: str | None
-    entry_hash: str
-    key_id: str | None
-    changes: bytes
-    unbound_changes: int | None
-
-
 class IndexedVersion(Struct, frozen=True):
     """One version of a DID in the index. ``receipt`` is None for a state that was expanded and never recorded, as for did:key.
     ``changes`` are public strings such as ``keyAdded #z6Mk…``."""
@@ -75,12 +54,6 @@ class DocumentIndex(Protocol):
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         """Return the versions above ``after``; if ``descending``, those below ``after``, where 0 means from the end."""
 
-    async def stored_head(self, did: str) -> StoredVersion | None:
-        """Return the head for an answer that needs only the stored version."""
-
-    async def stored(self, did: str, *, after: int, limit: int, descending: bool = False) -> Sequence[StoredVersion]:
-        """Return the versions for such an answer."""
-
     async def record(
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, event: EventRecord | None = None
     ) -> None:
@@ -112,9 +85,6 @@ class DocumentIndex(Protocol):
 
     def find_cached_head(self, did: str) -> IndexedVersion | None:
         """Return the head if it is cached and cannot be stale, else None."""
-
-    def follow(self, did: str, version_id: int) -> None:
-        """Make ``generation`` return versions of a DID, whose newest version an embedded index has just returned as ``version_id``."""
 
     def generation(self, did: str) -> int | None:
         """Return the newest version id if it is cached and cannot be stale, else None (call ``head``)."""

@@ -21,10 +21,10 @@ from identity_codec.times import micros
 from identity_core.cache import BoundedCache
 from identity_core.database import BatchJob, Database, Transaction, follow_write
 from identity_core.domain.activity import EventRecord
-from identity_core.domain.dids.state import EARLIER_FORM, is_earlier_form
+from identity_core.domain.dids.state import is_earlier_form
 from identity_core.errors import DidQuarantined
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion, StoredVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.events import StoredEvents
 from identity_core.store.index_rows import (
     AFTER,
@@ -38,7 +38,6 @@ from identity_core.store.index_rows import (
     is_earlier,
     is_ours,
     row_of,
-    stored_version_of,
     tagged,
     version_of,
 )
@@ -94,8 +93,6 @@ class Documents(Repository):
         self._cursor = StoredCursor(database, secret, "documents")
         self._quarantine = quarantine
         self._heads: BoundedCache[str, IndexedVersion] = BoundedCache(heads_kept)
-        # The newest version ids of DIDs whose heads were not decoded.
-        self._numbers: BoundedCache[str, int] = BoundedCache(heads_kept)
         self._foreign = database.foreign_changes()
 
     async def head(self, did: str) -> IndexedVersion | None:
@@ -105,14 +102,6 @@ class Documents(Repository):
         if found is not None:
             self._keep(did, found)
         return found
-
-    async def stored_head(self, did: str) -> StoredVersion | None:
-        rows = await self._database.look_up(_HEAD, {"did": did})
-        return stored_version_of(self._ours(rows[0])) if rows else None
-
-    async def stored(self, did: str, *, after: int, limit: int, descending: bool = False) -> Sequence[StoredVersion]:
-        rows = await self._page(did, after, limit, descending)
-        return [stored_version_of(self._ours(row)) for row in rows]
 
     @contextmanager
     def one_look(self) -> Iterator[None]:
@@ -130,7 +119,9 @@ class Documents(Repository):
         return int((await self._database.look_up(AT[self._database.dialect], parameters))[0][0])
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
-        return [version_of(self._ours(row, decides=True)) for row in await self._page(did, after, limit, descending)]
+        sql, bound = (_DESCENDING, after or 2**62) if descending else (_ASCENDING, after)
+        rows = await self._database.look_up(sql, {"did": did, "after": bound, "limit": limit})
+        return [version_of(self._ours(row)) for row in rows]
 
     async def owned(self, owner: str | None, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
         found: list[IndexedVersion] = []
@@ -155,15 +146,9 @@ class Documents(Repository):
             after = rows[-1][3]
         return ()
 
-    def follow(self, did: str, version_id: int) -> None:
-        if did not in self._heads:
-            self._numbers.store(did, version_id)
-
     def generation(self, did: str) -> int | None:
-        if (known := self.find_cached_head(did)) is not None:
-            return known.state.version_id
-        number = self._numbers.get(did)
-        return None if number is None or not self._is_current() else number
+        known = self.find_cached_head(did)
+        return None if known is None else known.state.version_id
 
     async def record(
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, event: EventRecord | None = None
@@ -235,7 +220,6 @@ class Documents(Repository):
         if foreign == self._foreign:
             return True
         self._heads.clear()
-        self._numbers.clear()
         self._foreign = foreign
         return False
 
@@ -244,7 +228,6 @@ class Documents(Repository):
         if known is not None and known.state.version_id > version.state.version_id:
             version = known
         self._heads.store(did, version)
-        self._numbers.forget(did)
 
     def _recorded(self, inserted: Sequence[IndexedVersion]) -> None:
         for version in inserted:
@@ -255,21 +238,15 @@ class Documents(Repository):
         rows = await self._database.look_up(sql, parameters)
         return version_of(rows[0]) if rows and not is_earlier(self._ours(rows[0])[STATE]) else None
 
-    async def _page(self, did: str, after: int, limit: int, descending: bool) -> list[Row]:
-        sql, bound = (_DESCENDING, after or 2**62) if descending else (_ASCENDING, after)
-        return await self._database.look_up(sql, {"did": did, "after": bound, "limit": limit})
-
-    def _is_ours(self, row: Row, *, decides: bool = False) -> bool:
-        """Return whether the row has a valid tag, and otherwise mark its DID as suspect.
-
-        With ``decides`` its state must have the present form too, because an earlier release does not write every member."""
-        if (has_tag := is_ours(self._mac, row)) and not (decides and is_earlier(row[STATE])):
+    def _is_ours(self, row: Row) -> bool:
+        """Return whether the row has a valid tag, and otherwise mark its DID as suspect."""
+        if is_ours(self._mac, row):
             return True
-        self._quarantine.suspect(str(row[0]), EARLIER_FORM if has_tag else CHANGED)
+        self._quarantine.suspect(str(row[0]), CHANGED)
         return False
 
-    def _ours(self, row: Row, *, decides: bool = False) -> Row:
-        if not self._is_ours(row, decides=decides):
+    def _ours(self, row: Row) -> Row:
+        if not self._is_ours(row):
             raise DidQuarantined(details={"did": str(row[0])})
         return row
 

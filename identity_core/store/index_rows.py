@@ -17,14 +17,13 @@ from identity_codec.times import micros, moment
 from identity_core.database import Database, Dialect, Transaction
 from identity_core.domain.dids.state import (
     FORM,
-    counted,
     has_present_form,
     is_earlier_form,
     state_from_json,
     state_to_json,
 )
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion, StoredVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac, version_octets
 
@@ -116,16 +115,6 @@ def version_of(read: Row) -> IndexedVersion:
         Receipt(bytes(transaction_hash).hex(), block_number, sequence, moment(recorded_at)),
         tuple(orjson.loads(bytes(changes))),
     )
-
-
-def stored_version_of(read: Row) -> StoredVersion:
-    """Return the part of the version that answers need; for authenticated rows."""
-    _, number, _, place, block, recorded, digest, metadata, document, changes, _, _, _ = read
-    said = orjson.loads(metadata)
-    created, updated, deactivated, operation = said["created"], said["updated"], said["deactivated"], said["operation"]
-    of_document = number, created, updated, deactivated, bytes(document), place, bytes(digest).hex()
-    of_history = operation, recorded, block, said["previous"], said["hash"], said["keyId"], bytes(changes)
-    return StoredVersion(*of_document, *of_history, counted(said))
 
 
 _KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = :name"

@@ -31,7 +31,6 @@ class MemoryLedger:
     """See ``LedgerBackend`` and ``AnchoringLedger``. Every entry and every anchor is a block of its own."""
 
     anchor_ledger_name = "memory"
-    is_embedded = True
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

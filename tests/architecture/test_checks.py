@@ -40,7 +40,7 @@ OTHER_PROOFS = {"plugins/vcalm/identity_vcalm/verify.py"}
 TAGGED = {
     "identity_core/api/caching.py",
     "identity_core/api/credentials.py",
-    "identity_core/api/stored_answers.py",
+    "identity_core/api/log_answers.py",
     "identity_core/api/pages.py",
 }
 # Handlers of lists. A cursor is read by ``position`` or ``row_position`` with a pattern, and written by ``cursor`` or ``page_of``.

@@ -203,7 +203,6 @@ def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
 FORM: Final = 2
 """The number of the form that ``state_to_json`` writes. Increase it when a member is added or changes its meaning, and list an added one
 in ``_ADDED``. Form 1, and earlier forms, have no number."""
-EARLIER_FORM: Final = "a row of the index is of an earlier form"
 _MARK: Final = b'"form":%d,' % FORM
 _ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form", "unbound"}
 

@@ -33,7 +33,7 @@ from identity_core.errors import (
 )
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries, NewestEntry
-from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine, StoredVersion
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine
 from identity_core.use_cases.dids.log_keys import Generations, KnownGenerations
 
 HEADS_KEPT: Final = 4_096
@@ -68,15 +68,11 @@ class HeadCheck:
     refused_at: float = field(default=-math.inf, init=False)
     """Monotonic time of the last entry that the ledger failed to record."""
     _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
-    # The newest rows that matched a ledger that is not embedded.
-    _agreed: BoundedCache[str, NewestEntry] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
     _newest_of: NewestEntries | None = field(init=False)
-    _is_embedded: bool = field(init=False)
 
     def __post_init__(self) -> None:
         # Evaluated once, because the check of the Protocol takes as long as a look-up in the index.
         self._newest_of = self.ledger if isinstance(self.ledger, NewestEntries) else None
-        self._is_embedded = self._newest_of is not None and self._newest_of.is_embedded
 
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
         """Return the newest version on ledger and index, or None for a DID that neither has.
@@ -123,19 +119,6 @@ class HeadCheck:
         """Return the head for a decision if it is known without I/O, else None."""
         head, checked = self.index.find_cached_head(did.text), self._checked.get(did.text)
         return head if checked is not None and checked.head is head else None
-
-    async def is_newest(self, name: str, stored: StoredVersion) -> bool:
-        """Return whether the newest row of the index belongs to the newest entry of the ledger, as ``head`` without ``decides``."""
-        row = NewestEntry(stored.version_id, stored.transaction_hash)
-        if self._agreed.get(name) == row:
-            return True
-        try:
-            newest = await self._newest(name)
-        except UNASKED:
-            return True
-        if newest == row and not self._is_embedded:
-            self._agreed.store(name, row)
-        return newest == row
 
     async def fold(self, did: Did, head: IndexedVersion) -> None:
         """Fold the ledger's log of the DID, with every signature, and compare its end with ``head``. It is a no-op for a log that this

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from identity_core.domain.activity import OPERATOR, SERVICE, Event, RequestContext
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.state import EARLIER_FORM
 from identity_core.errors import Conflict, DidQuarantined, InvalidDid
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
@@ -143,9 +142,7 @@ class RecordSuspicions(Repeating):
 
     async def step(self) -> float:
         quarantine = self.audit.quarantine
-        # A replica of an earlier release writes rows of its form: they are suspect only if they differ from the ledger.
         found = await quarantine.unknown(self.audit.clock.now())
-        found = [one for one in found if one.reason != EARLIER_FORM or not await self.audit.is_released(one.did)]
         if found:
             for one in found:
                 log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)

@@ -13,6 +13,7 @@ from identity_commands.local_server import LocalServer
 
 from identity_client import Client, Signer
 from identity_core.cli import main
+from tests.fault.service_process import eventually
 from tests.unit.cli.conftest import Commands
 
 
@@ -97,16 +98,24 @@ def test_quiet_prints_ids_alone(remote: Commands, anyone: Commands, hana: tuple[
     assert "items" in remote.json("did", "list", "-q")
 
 
-def test_the_feed_goes_on_where_it_ended(anyone: Commands, hana: tuple[str, Path]) -> None:
+def test_the_feed_continues_where_it_ended(anyone: Commands, hana: tuple[str, Path]) -> None:
     did, _ = hana
-    events, after = [], 0
-    while page := anyone.json("events", "list", "--after", after, "--limit", "1000")["items"]:
-        events += page
-        after = page[-1]["sequence"]
-    (created,) = [one for one in events if one["did"] == did]
+    events: list[Any] = []
+
+    def listed() -> list[Any]:
+        """Read the feed to its end; return the events of the DID. An event follows its answer, and those before it, a moment later."""
+        while page := anyone.json("events", "list", "--after", last(), "--limit", "1000")["items"]:
+            events.extend(page)
+        return [one for one in events if one["did"] == did]
+
+    def last() -> int:
+        return events[-1]["sequence"] if events else 0
+
+    eventually(listed, "the creation is in the feed")
+    (created,) = listed()
     (line,) = anyone.ok("events", "list", "--after", created["sequence"] - 1, "--limit", "1").splitlines()
     assert line.split() == [str(created["sequence"]), created["timestamp"], "create", did, "version", "1"]
-    assert anyone.ok("events", "list", "--after", after) == "none\n"
+    assert anyone.ok("events", "list", "--after", last()) == "none\n"
 
 
 def test_a_timeline_is_that_of_who_asks(anyone: Commands, remote: Commands, here: Path, hana: tuple[str, Path]) -> None:

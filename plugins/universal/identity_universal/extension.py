@@ -42,7 +42,6 @@ def _identifier_handlers(kernel: Kernel, dids: DidHandlers) -> IdentifierHandler
         traits=ListDidTraits(methods),
         cache=dids.cache,
         clock=kernel.clock,
-        stored=dids.stored,
     )
 
 

@@ -12,7 +12,6 @@ from identity_codec.structs import raw, value_or
 from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, PROFILED, W3C, AnswerCache, CachedAnswer, Shape
 from identity_core.api.request import Answer, Request
-from identity_core.api.stored_answers import StoredReads
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
@@ -75,7 +74,6 @@ class IdentifierHandlers(Struct, frozen=True):
     traits: ListDidTraits
     cache: AnswerCache
     clock: Clock
-    stored: StoredReads
 
     async def resolve_identifier(self, request: Request) -> Answer:
         form = form_of(request.header("accept") or "")
@@ -83,10 +81,6 @@ class IdentifierHandlers(Struct, frozen=True):
         text, key = identifier_of(request), KEYS[form.media]
         is_plain = query == _NOTHING_ASKED
         cached = self.cache.find(text, key) if is_plain else None
-        if cached is None:
-            versions = ResolveDidQuery(version_id=query.version_id, version_time=query.version_time)
-            if form.shape != "other" and query == _asking(versions):
-                cached = await self.stored(text, form.media, versions, key=key, shape=form.shape)
         if cached is None:
             started = time.perf_counter_ns()
             found = await self.resolve(text, query)
@@ -156,11 +150,6 @@ def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
 
 
 _NOTHING_ASKED: Final = ResolveIdentifierQuery()
-
-
-def _asking(versions: ResolveDidQuery) -> ResolveIdentifierQuery:
-    """Return the query that asks for a version and nothing else."""
-    return ResolveIdentifierQuery(version_id=versions.version_id, version_time=versions.version_time)
 
 
 def _resolve_query(found: Dereferenced) -> ResolveDidQuery:
