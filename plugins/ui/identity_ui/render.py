@@ -52,9 +52,9 @@ _WEIGHT: Final = re.compile(r"[qQ]=(?:1(?:\.0{0,3})?|0\.(?!0*$)[0-9]{1,3})")
 # What the pages that verify import; those below client/ are the TypeScript client's, as openapi.clients compiles them.
 _CLIENT: Final = ("changes", "codec", "entry", "log", "proofs/verify", "webvh", "working")
 MODULES: Final = ("checking.js", "notes.js", "places.js", "proof_check.js", *(f"client/{one}.js" for one in _CLIENT))
-_SCRIPTS: Final = ("htmx.js", "hx-csp.js", "ui.js", "signing.js", "keys.js", "api_keys.js", "plots.js", "uplot.js", *MODULES)
+_SCRIPTS: Final = ("htmx.js", "hx-csp.js", "ui.js", "signing.js", "keys.js", "plots.js", "uplot.js", *MODULES)
 STATIC: Final = (
-    dict.fromkeys(_SCRIPTS, "text/javascript; charset=utf-8")
+    dict.fromkeys(("api_keys.js", *_SCRIPTS), "text/javascript; charset=utf-8")
     | dict.fromkeys(("ui.css", "uplot.css"), "text/css; charset=utf-8")
     | dict.fromkeys(("icon.svg", "icons.svg"), "image/svg+xml")
 )

@@ -64,7 +64,8 @@ def test_no_file_asks_for_another_and_ours_write_no_markup() -> None:
         assert "sourceMappingURL" not in text
         assert not name.endswith(".css") or re.findall(r"url\((?![\"']?data:)|@import", text) == []
     script = "".join(
-        (HERE / "static" / name).read_text() for name in ("ui.js", "signing.js", "keys.js", "api_keys.js", "plots.js", *MODULES)
+        (HERE / "static" / name).read_text()
+        for name in ("ui.js", "signing.js", "keys.js", "api_keys.js", "plots.js", *MODULES)
     )
     assert re.findall(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|Function\(", script) == []
 
