@@ -17,7 +17,7 @@ def scene(site: Site) -> Scene:
     return Scene(site)
 
 
-def opened(open_window: Open, site: Site, who: str, path: str) -> Page:
+def open_page(open_window: Open, site: Site, who: str, path: str) -> Page:
     page, _ = open_window()
     page.set_viewport_size(WIDE)  # type: ignore[arg-type]
     sign_in(page, site, who, keep=True)
@@ -26,7 +26,7 @@ def opened(open_window: Open, site: Site, who: str, path: str) -> Page:
 
 
 def test_a_waiting_request_is_counted_in_the_navigation(scene: Scene, site: Site, open_window: Open) -> None:
-    page = opened(open_window, site, "hana", "/keys")
+    page = open_page(open_window, site, "hana", "/keys")
     expect(page.locator(".side .count")).to_have_text("1 waiting")
     expect(page.locator(".face")).to_be_visible()
     page.goto(f"{site.url}/ui/consent?id={scene.named['consent']}")
@@ -35,7 +35,7 @@ def test_a_waiting_request_is_counted_in_the_navigation(scene: Scene, site: Site
 
 
 def test_activity_states_what_was_allowed_and_filters_by_agent(scene: Scene, site: Site, open_window: Open) -> None:
-    page = opened(open_window, site, "hana", "/activity")
+    page = open_page(open_window, site, "hana", "/activity")
     expect(page.locator("#rows")).to_contain_text("You let Aki prove that your age is at least 18 to shop.example.")
     expect(page.locator("#rows")).to_contain_text("City registry issued you a credential: Person.")
     assert "PREDICATE_NOT_SATISFIED" not in page.locator("main").inner_text()
@@ -48,13 +48,13 @@ def test_activity_states_what_was_allowed_and_filters_by_agent(scene: Scene, sit
 
 
 def test_tabs_of_agents_have_counts(scene: Scene, site: Site, open_window: Open) -> None:
-    page = opened(open_window, site, "hana", "/agents")
+    page = open_page(open_window, site, "hana", "/agents")
     expect(page.locator(".tabs a")).to_have_text(["Acting for you (3)", "Ended (0)", "Given to you (0)"])
     expect(page.locator("#stop-all")).to_contain_text("Stops Cy and Aki at once.")
 
 
 def test_type_has_counts_and_attributes_in_words(scene: Scene, site: Site, open_window: Open) -> None:
-    page = opened(open_window, site, "city", "/types")
+    page = open_page(open_window, site, "city", "/types")
     expect(page.locator("tbody td.num")).to_have_text(["3", "1"])
     expect(page.locator("dl.kv").first).to_contain_text("a whole number, 0 to 150")
     page.goto(f"{site.url}/ui/issued")
@@ -63,7 +63,7 @@ def test_type_has_counts_and_attributes_in_words(scene: Scene, site: Site, open_
 
 
 def test_request_stands_beside_the_form(scene: Scene, site: Site, open_window: Open) -> None:
-    page = opened(open_window, site, "vera", "/ask")
+    page = open_page(open_window, site, "vera", "/ask")
     expect(page.locator("aside h2")).to_have_text("Request 4712")
     expect(page.locator("aside svg.qr")).to_be_visible()
 
@@ -122,3 +122,19 @@ def test_operator_creates_replaces_and_revokes_an_api_key(site: Site, open_windo
     expect(page.locator(".pill.bad")).to_have_count(2)
     examine(page)
     watched.look(page)
+
+
+def test_copy_button_beside_a_name_copies_the_whole_did(scene: Scene, site: Site, open_window: Open) -> None:
+    page = open_page(open_window, site, "hana", "/agents")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("article", has_text="Aki").locator("h2 button.copy").click()
+    expect(page.locator("#toast")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == site.did("aki")
+
+
+def test_pages_load_htmx_only_where_a_form_uses_it(site: Site, open_window: Open) -> None:
+    """Its 14 kB are a third of a page."""
+    page, _ = open_window()
+    for path, loads in (("", 0), ("/sign-in", 0), ("/verify", 2)):
+        page.goto(f"{site.url}/ui{path}")
+        assert page.locator("script[src*='htmx.js'], script[src*='hx-csp.js']").count() == loads

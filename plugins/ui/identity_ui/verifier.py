@@ -28,7 +28,7 @@ class VerifierPages(Struct, frozen=True):
 
     async def form(self, request: Request, session: Session) -> Answer:
         """Return the form, and the newest request that waits."""
-        found = next((one for one in await self._asked(request, session) if one["status"] == "waiting"), None)
+        found = next((one for one in await self._list_requests(request, session) if one["status"] == "waiting"), None)
         values: dict[str, Any] = {"found": found, "own": True, "qr": found and qr_code(found["link"])}
         return await self.holder.page("ask.html", request, session, **values)
 
@@ -37,10 +37,10 @@ class VerifierPages(Struct, frozen=True):
         query = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor"))
         read = self.holder.names.records.list_verification_history
         found = await ask(read, request, query=query, caller=session.caller)
-        asked = await self._asked(request, session)
+        asked = await self._list_requests(request, session)
         return await self.holder.page("results.html", request, session, found=found, asked=asked)
 
-    async def _asked(self, request: Request, session: Session) -> Sequence[Any]:
+    async def _list_requests(self, request: Request, session: Session) -> Sequence[Any]:
         """Return the verifier's requests, the newest first."""
         if self.requests is None:
             return ()

@@ -11,11 +11,11 @@
     timer = setTimeout(() => { toast.hidden = true; }, 4000);
   };
 
-  // The attribute of a copy button has the whole text.
+  // The attribute of a copy button has the whole text. Beside a name it is empty, and the title of the name has the text.
   document.addEventListener("click", async (event) => {
     const copy = event.target.closest("[data-copy]"), open = event.target.closest("[data-opens]");
     if (copy) {
-      try { await navigator.clipboard.writeText(copy.dataset.copy); show(toast.dataset.copied); } catch { show(toast.dataset.failed); }
+      try { await navigator.clipboard.writeText(copy.dataset.copy || copy.parentElement.querySelector("[title]").title); show(toast.dataset.copied); } catch { show(toast.dataset.failed); }
     }
     const close = event.target.closest("[data-closes]");
     if (close) document.getElementById(close.dataset.closes).close();
