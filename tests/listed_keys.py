@@ -1,7 +1,10 @@
-"""The keys of checkpoints as an answer of getLedgerKey lists them, for tests that read them by the successions alone."""
+"""Keys as the service lists or generates them, read by tests without its code."""
 
 from __future__ import annotations
 
+import base64
+import re
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,3 +30,9 @@ def listed_replacements(answer: Mapping[str, Any]) -> list[Replacement]:
         )
         following = public
     return found
+
+
+def is_minted(text: str) -> bool:
+    """Return whether ``text`` has the form and the checksum of a generated API key."""
+    checksum = base64.urlsafe_b64encode(zlib.crc32(text[:-6].encode()).to_bytes(4, "big")).decode().rstrip("=")
+    return re.fullmatch(r"idk_live_[A-Za-z0-9_-]{49}", text, re.ASCII) is not None and text[-6:] == checksum

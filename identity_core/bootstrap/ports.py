@@ -233,7 +233,7 @@ def _make_tables(database: Database, extension: Extension) -> None:
 
 PUT_BACK = (
     "put the right databases back, all of one backup; if this is the backup that you want, run `identity ledger accept-rollback`, "
-    "which says what is lost"
+    "which says what is lost (with --new-origin NAME, if readers may have a newer checkpoint)"
 )
 
 BRING_UP = "make a backup, then `identity upgrade apply`; the next start does it as well"

@@ -25,7 +25,7 @@ EXIT_CODES = """\b
 Exit codes:
   0    success
   1    failure, or a check found a fault: what, where and what to do are on standard error
-  2    invalid option, argument or setting; nothing was changed. `identity fsck`: the data could not be read
+  2    wrong option, argument or setting; a missing file or installation; `identity fsck`: unreadable data
   130  interrupted by Ctrl-C
 With --json a failure is one JSON object on standard error: {"error": {"what", "at", "do", "exitCode"}}."""
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from identity_core.cli.terminal import painted
-from identity_core.files import install_command
+from identity_core.files import install_command, open_regular
 
 if TYPE_CHECKING:
     from identity_codec.strict_json import JsonValue
@@ -76,7 +76,7 @@ def examples_of(words: tuple[str, ...]) -> list[str]:
 
 
 def help_texts(packages: set[str]) -> list[str]:
-    """Return the first characters of ``help.txt`` of each of these packages, escaped. None of them is imported."""
+    """Return the first bytes of ``help.txt`` of each of these packages, escaped. None of them is imported."""
     from importlib.util import find_spec
 
     texts = []
@@ -86,8 +86,8 @@ def help_texts(packages: set[str]) -> list[str]:
             # The search for a module within a package would import the package.
             top, *within = package.split(".")
             place = Path(find_spec(top).origin).parent.joinpath(*within, "help.txt")  # type: ignore[union-attr, arg-type]
-            with place.open(encoding="utf-8") as file:
-                texts.append("\n".join(map(escaped_line, file.read(MOST_HELP).split("\n"))))
+            with open_regular(place) as file:
+                texts.append("\n".join(map(escaped_line, file.read(MOST_HELP).decode().split("\n"))))
     return texts
 
 
@@ -231,7 +231,7 @@ def _failed(error: Exception) -> NoReturn:
             where = str(error.filename) if error.filename else "the operating system"
             is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             remedy = "free space there" if is_full else "check that the place exists and that you may use it"
-            fail(error.strerror or str(error), where, remedy)
+            fail(error.strerror or str(error), where, remedy, status=2 if isinstance(error, FileNotFoundError) else 1)
     _unexpected(error)
 
 

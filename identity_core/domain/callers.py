@@ -176,8 +176,6 @@ MAX_LENGTH: Final = 512
 SHORT: Final = 20
 """The number of characters below which a key that a person chose causes a warning."""
 
-_MINTED: Final = re.compile(r"idk_live_[A-Za-z0-9_-]{49}", re.ASCII)
-
 
 def mint(random_octets: bytes) -> str:
     """Return a new key from 32 random bytes. Raises ``ValueError``: when there are fewer or more."""
@@ -191,11 +189,6 @@ def mint_key(random: Callable[[int], bytes]) -> tuple[str, str]:
     """Return the id and the text of a new key. ``random``: returns bytes of the operating system's random source."""
     text = mint(random(RANDOM_BYTES))
     return f"key_{base64url_encode(random(_ID_BYTES))}", text
-
-
-def is_minted(text: str) -> bool:
-    """Return whether ``text`` has the form and the checksum of a generated key: for scanners, never for authentication."""
-    return _MINTED.fullmatch(text) is not None and _checksum(text[:-6]) == text[-6:]
 
 
 def digest_of(text: str) -> str:

@@ -90,13 +90,11 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
         raise offer.source.error(f"the {socket.kind} {provider.name}: {error.what}", error.where, error.fix) from error
     except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} could not be built: {described(error)}") from error
-    optional = chain.from_iterable(_prover_calls().values() if socket is PROVER else ())
-    offered = (*socket.protocols, *optional)
+    offered = chain(socket.protocols, *(_prover_calls().values() if socket is PROVER else ()))
     protocols = (one for one in offered if all(hasattr(thing, member.name) for member in members(one)))
     protocol = _protocol(tuple(protocols) or (socket.port,))
     try:
-        fault = misfit(thing, protocol)
-        if fault is not None:
+        if (fault := misfit(thing, protocol)) is not None:
             raise offer.source.error(f"the {socket.kind} {provider.name} does not fit its port: {fault}")
         port = guard(thing, protocol, bulkhead)
     except (StartError, KeyboardInterrupt):
@@ -107,12 +105,18 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
 
 
 def _prover_calls() -> dict[str, tuple[type[Any], ...]]:
-    """Return the optional Protocols of a prover besides ``Prover``, by the extension whose calls they take."""
+    """Return the optional Protocols of a prover besides ``Prover``, by the extension whose calls they take.
+
+    Raises ``StartError``: when an installed module of calls needs a module that is missing.
+    """
     calls = {}
     for one in entry_points(group=PROVER_CALLS):
-        # ``load`` reports an extension that lacks a module; its calls are never made.
-        with contextlib.suppress(ModuleNotFoundError):
+        try:
             calls[one.name] = one.load().PROTOCOLS
+        except ModuleNotFoundError as error:
+            # If the module itself is missing, the extension is not installed.
+            if not f"{one.module}.".startswith(f"{error.name}."):
+                raise StartError(f"the module {error.name} is not installed", one.module, "install it") from error
     return calls
 
 
@@ -127,8 +131,7 @@ def _protocol(forms: tuple[type[Any], ...]) -> type[Any]:
     bases = [one for one in forms if not any(one in other.__mro__[1:] for other in forms)]
     if len(bases) == 1:
         return bases[0]
-    name = "".join(one.__name__ for one in bases)
-    return types.new_class(name, (*bases, Protocol))
+    return types.new_class("".join(one.__name__ for one in bases), (*bases, Protocol))
 
 
 @contextlib.contextmanager

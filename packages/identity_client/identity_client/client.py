@@ -100,7 +100,7 @@ class Client(Hidden, Struct, frozen=True):
 
     def prove(self, signer: Signer, token: Mapping[str, str], credential_id: str, **members: Any) -> Any:
         """Request the proof that a token allows its agent ``signer``. ``members`` as for ``ibct.proof_request`` in snake case:
-        ``challenge``, ``domain``, and ``value`` or ``values`` that the token leaves to the agent."""
+        ``challenge``, ``domain``, and ``value`` or ``values`` if the token does not pin them."""
         body = proof_request(token, credential_id, **members_of(members))
         return self.as_(signer).call(operation_of(body), body)
 

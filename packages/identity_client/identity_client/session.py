@@ -52,6 +52,12 @@ class IdentityError(Exception):
         self.details = details
         self.retry_after_seconds: float | None = None
 
+    def __str__(self) -> str:
+        """Return the error on one line, with the details and the remedy of the answer."""
+        details = {name: value for name, value in self.details.items() if name != "remedy"}
+        shown = f" {orjson.dumps(details, default=str).decode()}" if details else ""
+        return " ".join(f"{super().__str__()}{shown} {self.remedy}".split())
+
     @property
     def remedy(self) -> str:
         """Remedy of the refusal, from ``details.remedy``; empty if the service gave none."""

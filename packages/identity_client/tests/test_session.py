@@ -136,6 +136,13 @@ def test_a_refusal_is_read(other: Other) -> None:
         "no",
         {"requestId": "1"},
     )
+    assert str(error) == '422 INVALID_DOCUMENT: no {"requestId":"1"}'
+
+
+def test_text_of_a_refusal_has_its_remedy() -> None:
+    error = ServiceError(400, "INVALID_REQUEST", "It is wrong.", {"reason": "a\nb", "remedy": "Send\nanother."})
+    assert str(error) == '400 INVALID_REQUEST: It is wrong. {"reason":"a\\nb"} Send another.'
+    assert str(ServiceError(400, "INVALID_REQUEST", "It is wrong.", {})) == "400 INVALID_REQUEST: It is wrong."
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"\xff", b'{"error": "no"}', b'{"error": {}}'])

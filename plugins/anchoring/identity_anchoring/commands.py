@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from identity_commands.options import opened_part, refuse_absent
+from identity_commands.options import opened_part
 from msgspec import Struct, structs
 
 from identity_codec.times import printed
@@ -64,8 +64,7 @@ async def anchor_administration(settings: Settings) -> AsyncIterator[AnchorAdmin
 
 def with_anchoring(settings: Settings, job: Callable[[AnchorAdministration], Coroutine[Any, Any, T]]) -> T:
     """Run ``job`` on the outbox of the installation."""
-    refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
-    with opened_part(anchor_administration(settings)) as (runner, anchoring):
+    with opened_part(settings, anchor_administration) as (runner, anchoring):
         return runner.run(job(anchoring))
 
 

@@ -7,18 +7,18 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
-from identity_commands.options import NONE, OrNone, opened_part, refuse_absent, several, with_added_options
+from identity_commands.options import NONE, OrNone, opened_part, several, with_added_options
 from identity_commands.terminal import ids_option, show_table
 
 from identity_api_keys.options import comma_separated, known_scopes, or_null
 from identity_codec.structs import UNSET, member_names
 from identity_codec.times import printed, printed_exactly
 from identity_core.cli.options import Number, Whole, of_installation
-from identity_core.cli.output import Text, fail, fail_start, misused, show
+from identity_core.cli.output import Text, fail, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import IdentityError, InvalidRequest
-from identity_core.settings import Settings, StartError
+from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from identity_core.domain.activity import RequestContext
@@ -93,14 +93,11 @@ def command() -> None:
 
 
 def run_on_keys(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, may_begin: bool = False) -> T:
-    """Run ``job`` on the key store of the installation. Only with ``may_begin`` a missing data directory is created,
-    so that a misspelt one is noticed."""
+    """Run ``job`` on the key store of the installation. Only ``may_begin`` creates a missing one."""
     from identity_api_keys.administration import open_keys
 
-    if not may_begin:
-        refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it", status=1)
     try:
-        with opened_part(open_keys(settings)) as (runner, opened):
+        with opened_part(settings, open_keys, may_begin=may_begin) as (runner, opened):
             return runner.run(job(opened))
     except IdentityError as error:
         remedy = "see `identity keys list` for the ids"
@@ -109,8 +106,6 @@ def run_on_keys(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]]
                 "name the DIDs, such as did:ids:…, or for every DID say --allowed-targets none (create: --any-target)"
             )
         fail(f"{error.code}: {error}", str(settings.data_dir), remedy)
-    except StartError as error:
-        fail_start(error, str(settings.data_dir), "put it right and try again")
 
 
 def _change(

@@ -21,7 +21,7 @@ from identity_codec.structs import UNSET
 from identity_codec.times import printed
 from identity_codec.values import replace
 from identity_core.domain.activity import OPERATOR, RequestContext
-from identity_core.domain.callers import Caller, digest_of, is_minted
+from identity_core.domain.callers import Caller, digest_of
 from identity_core.errors import (
     ApiKeyNotFound,
     AuthFailed,
@@ -34,6 +34,7 @@ from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateA
 from identity_core.use_cases.auth.tagged import RecordKeyChange
 from identity_core.use_cases.record import Record
 from tests.events import Rows
+from tests.listed_keys import is_minted
 from tests.unit.use_cases.auth.memory_keys import Dice, MemoryKeys, MovingClock
 
 WANTED = CreateApiKeyRequest(

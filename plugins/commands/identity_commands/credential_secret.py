@@ -36,7 +36,7 @@ def rotate_secret(wallet: Path, held: Path, forget: bool) -> None:
 
     did = Wallet.open(wallet).did
     if not held.exists():
-        fail("there is no such holder's file", str(held), "the first `identity credential request` makes it")
+        fail("there is no such holder's file", str(held), "the first `identity credential request` makes it", status=2)
     with private_record(held, "holder's file", HELD, did) as record:
         kept = record["credentials"]
         former = [name for name in kept if OWN in kept[name] or not forget]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from identity_core.cli.options import shown_database
-from identity_core.cli.output import fail
-from identity_core.settings import Settings
+from identity_core.cli.output import fail, fail_start
+from identity_core.settings import Settings, StartError
 
 if TYPE_CHECKING:
     from identity_core.plugin.manager import PluginManager
@@ -23,6 +23,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 NONE = "none"
+NAME_A_SOURCE = "name the data directory with --data-dir, or a service with --url"
+NAME_IT = (
+    "name the directory with --data-dir, or the server with --database-url; before the first start: `identity serve`"
+)
 FILE_THERE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
@@ -65,16 +69,21 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[F], F]:
     return lambda command: functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
-def refuse_absent(settings: Settings, remedy: str, *, status: int = 2) -> None:
-    """End the command if its installation is missing. Opening a misspelt name would create a new, empty one."""
-    folder = settings.data_dir
+def refuse_absent(settings: Settings, remedy: str = NAME_IT) -> None:
+    """End the command with the exit code 2 if its installation is missing. Opening a misspelt name would create a new, empty one."""
+    if missing := absence(settings):
+        fail(*missing, remedy, status=2)
+
+
+def absence(settings: Settings) -> tuple[str, str] | None:
+    """Return the message and the place if the installation is missing."""
     if settings.database_url is not None:
-        if _is_bare(settings.database_url):
-            fail("there is no installation in this database", shown_database(settings), remedy, status=status)
-    elif not folder.is_dir():
-        fail("there is no such data directory", str(folder), remedy, status=status)
-    elif not any(folder.glob("*.sqlite")):
-        fail("there is no installation in this data directory", str(folder), remedy, status=status)
+        is_bare = _is_bare(settings.database_url)
+        return ("there is no installation in this database", shown_database(settings)) if is_bare else None
+    folder = settings.data_dir.absolute()
+    if not folder.is_dir():
+        return "there is no such data directory", str(folder)
+    return None if any(folder.glob("*.sqlite")) else ("there is no installation in this data directory", str(folder))
 
 
 def _is_bare(url: str) -> bool:
@@ -91,14 +100,27 @@ def _is_bare(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def opened_part(opening: contextlib.AbstractAsyncContextManager[T]) -> Iterator[tuple[asyncio.Runner, T]]:
-    """Open a part of an installation, and yield it with the event loop in which it must be used."""
-    with asyncio.Runner() as runner:
-        part = runner.run(opening.__aenter__())
-        try:
-            yield runner, part
-        finally:
-            runner.run(opening.__aexit__(None, None, None))
+def opened_part(
+    settings: Settings,
+    opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[T]],
+    *,
+    remedy: str = NAME_IT,
+    may_begin: bool = False,
+) -> Iterator[tuple[asyncio.Runner, T]]:
+    """Open a part of the installation, and yield it with the event loop in which it must be used. Only with ``may_begin``
+    a missing installation is created, so that a misspelt one is noticed."""
+    if not may_begin:
+        refuse_absent(settings, remedy)
+    try:
+        with asyncio.Runner() as runner:
+            part = opening(settings)
+            opened = runner.run(part.__aenter__())
+            try:
+                yield runner, opened
+            finally:
+                runner.run(part.__aexit__(None, None, None))
+    except StartError as error:
+        fail_start(error, str(settings.data_dir), "put it right and try again")
 
 
 def installed_plugins(settings: Settings) -> PluginManager:

@@ -18,7 +18,7 @@ from identity_verification.domain.received import ReceivedProof
 
 from identity_codec import strict_json, times
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of
-from identity_commands.options import opened_part, refuse_absent
+from identity_commands.options import opened_part
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, failing, show
 from identity_core.domain.activity import Event, RequestContext
@@ -48,9 +48,8 @@ def import_(settings: Settings, file: Any) -> None:
     standard input. The imported proofs have the anchor status `pre-phase7`; `identity anchor backfill` anchors
     them.
     """
-    records = _records(file)
-    refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
-    with opened_part(_store(settings)) as (runner, store):
+    with opened_part(settings, _store) as (runner, store):
+        records = _records(file)
         imported = runner.run(import_proofs(store, records))
     show({"given": len(records), "imported": imported}, text="{imported} of {given} imported")
 

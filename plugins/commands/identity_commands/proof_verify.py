@@ -188,7 +188,7 @@ def verify(
     from identity_codec.times import parse
 
     if on_ledger:
-        refuse_absent(settings, "name the one of the service with --data-dir, or its server with --database-url")
+        refuse_absent(settings)
     sources = {name: expected.pop(name) for name in SOURCES}
     try:
         now = datetime.now(UTC) if at is None else parse(at)

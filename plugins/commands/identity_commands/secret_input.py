@@ -42,7 +42,7 @@ def read_private(path: Path, what: str) -> bytes:
             require_own(path)
             return file.read()
     except FileNotFoundError:
-        fail(f"there is no such {what}", str(path), "name the right file, or - for standard input")
+        fail(f"there is no such {what}", str(path), "name the right file, or - for standard input", status=2)
     except OSError as error:
         fail(
             f"the {what} cannot be read: {error.strerror}", str(path), "name a file that is yours and that you can read"

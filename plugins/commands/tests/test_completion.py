@@ -104,12 +104,12 @@ def test_errors_are_json_where_json_was_asked_for(
     assert done.stdout == ""
 
 
-def test_foreign_text_does_not_move_the_terminal(identity: Commands) -> None:
+def test_foreign_text_does_not_move_the_terminal(identity: Commands, here: Path) -> None:
     done = identity("upgrade", "check", "--json", "--data-dir", "a\x1b[2Jb\u202ec\nd")
     assert done.stderr.isascii()
     assert "\x1b" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert json.loads(done.stderr)["error"]["at"] == "a\x1b[2Jb\u202ec\nd"
+    assert json.loads(done.stderr)["error"]["at"] == str(here) + "/a\x1b[2Jb\u202ec\nd"
 
 
 def test_the_next_command_tells_in_text_again(identity: Commands) -> None:

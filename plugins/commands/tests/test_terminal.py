@@ -122,8 +122,8 @@ def test_errors_and_states_have_colours(identity: Commands, here: Path) -> None:
     _, error = on_a_terminal("did", "nothing")
     assert error.startswith("\x1b[31m\x1b[1merror:\x1b[0m No such command")
     text, _ = on_a_terminal("doctor")
-    assert "\x1b[33m\x1b[1mwarn\x1b[0m  data directory" in text
-    assert SEQUENCE.sub("", text).replace("\r\n", "\n") == identity.ok("doctor")
+    assert "\x1b[31m\x1b[1mfail\x1b[0m  installation" in text
+    assert SEQUENCE.sub("", text).replace("\r\n", "\n") == identity("doctor").stdout
 
 
 def shown_by(bar: terminal.Progress) -> None:

@@ -18,7 +18,8 @@ from identity_keys_file.__main__ import entry, main
 from identity_keys_file.entries import FileInvalid, parse_file
 from identity_kit.conformance.key_store import KeyStoreConformance
 
-from identity_core.domain.callers import digest_of, is_minted, mint
+from identity_core.domain.callers import digest_of, mint
+from tests.listed_keys import is_minted
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 TEXT = mint(bytes(32))

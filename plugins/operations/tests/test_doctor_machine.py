@@ -59,7 +59,7 @@ def test_the_doctor_goes_on_behind_it(identity: Commands, here: Path, monkeypatc
     without_redis(monkeypatch)
     identity.environment |= {"IDENTITY_THROTTLE_REDIS_URL": "redis://127.0.0.1:1/0"}
     told = identity("doctor")
-    assert told.exit_code == 1
+    assert told.exit_code == 2
     assert "fail  libraries" in told.stdout
     assert install_command("identity-service[redis]") in told.stdout
     assert "backups" in told.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import os
 import shutil
 import sqlite3
@@ -52,20 +53,20 @@ def test_a_data_directory_that_is_none(identity: Commands, here: Path) -> None:
     (found,) = examined("data directory", {})
     assert found.remedy == "name another with --data-dir, or change its owner"
     (here / "other").mkdir(mode=0o700)
-    looked = identity.json("doctor", "--data-dir", "other")["findings"]
+    looked = json.loads(identity("doctor", "--data-dir", "other", "--json").stdout)["findings"]
     assert [one["state"] for one in looked if one["check"] == "data directory"] == ["ok"]
 
 
-def test_first_start_needs_no_remedy(identity: Commands, here: Path) -> None:
+def test_the_first_start_is_the_remedy(identity: Commands, here: Path) -> None:
     """`identity keys create` makes an installation as a start does."""
-    (found,) = examined("data directory", {})
-    assert found.remedy == "nothing: `identity serve` makes it"
+    (found,) = examined("installation", {})
+    assert found.remedy.endswith("before the first start: `identity serve`")
     (here / "data").mkdir(mode=0o700)
     (here / "data/note").touch()
     (found,) = examined("API keys", {})
     assert found.remedy == "nothing: the first start makes one"
     identity.ok("keys", "create", "--name", "ops", "--admin", "--data-dir", "data")
-    assert [*examined("data directory", {}), *examined("API keys", {})] == []
+    assert [*examined("installation", {}), *examined("data directory", {}), *examined("API keys", {})] == []
 
 
 def test_a_key_beside_what_it_seals(identity: Commands, installed: Path) -> None:
@@ -108,8 +109,8 @@ MACHINE, HELD = "test_doctor_machine", "plugins.commands.tests.test_credential_s
 WITNESSES = "plugins.transparency.tests.test_service_witnesses"
 OF_FINDINGS = {
     "doctor.examine": [("test_declarations", "test_doctor_runs_the_checks_of_an_extension")],
+    "doctor._installation": [(DONE, "test_the_first_start_is_the_remedy")],
     "doctor._data_directory": [
-        (DONE, "test_first_start_needs_no_remedy"),
         (DONE, "test_a_data_directory_that_is_none"),
         (DONE, "test_a_data_directory_of_another_user"),
         ("test_doctor_remedies", "test_modes_are_what_the_remedy_makes_them"),
@@ -131,7 +132,7 @@ OF_FINDINGS = {
     "doctor._master_key": [(DONE, "test_a_key_beside_what_it_seals")],
     "doctor._api_keys": [
         (TYPED, "test_a_key_store_that_is_another_is_put_back"),
-        (DONE, "test_first_start_needs_no_remedy"),
+        (DONE, "test_the_first_start_is_the_remedy"),
     ],
     "doctor_credentials.credentials": [(CREDENTIALS, "test_reissued_suite_1_credentials_are_not_listed")],
     "doctor_credentials.status_lists": [(CREDENTIALS, "test_a_list_that_is_not_published_for_now_is_told")] * 2,

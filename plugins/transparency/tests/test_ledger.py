@@ -131,7 +131,7 @@ def test_wrong_query_is_refused(identity: Commands, here: Path, key: str) -> Non
         "neither a verifier key nor a file"
         in identity.refused("ledger", "verify", "did:x:y", "--key", "no/such/file")[0]
     )
-    assert "no such data directory" in identity.refused("ledger", "audit", "--key", key)[0]
+    assert "no such data directory" in identity.refused("ledger", "audit", "--key", key, status=2)[0]
     (here / "empty").mkdir()
     for words in (("audit", "--key", key), ("checkpoint", "--key", key), ("export", here / "copy")):
         assert "no checkpoint" in identity.refused("ledger", *words, "--dir", here / "empty")[0]

@@ -98,7 +98,7 @@ def test_publication_refusal_is_reported(identity: Commands, here: Path, log: An
     path, did = written(here / "did.jsonl", *log), log[0]["state"]["id"]
     approved(identity, here, path, 1)
     words = ("did", "log", "publish")
-    identity.refused(*words, did, "did-witness.json", "--data-dir", "elsewhere")
+    identity.refused(*words, did, "did-witness.json", "--data-dir", "elsewhere", status=2)
     assert not (here / "elsewhere").exists()
     identity.ok("keys", "create", "--name", "ops", "--admin")
     assert "nothing is published: DID_NOT_FOUND" in identity.refused(*words, did, "did-witness.json")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -153,6 +154,17 @@ def test_summary_is_the_line_of_help(
     assert shown.split(maxsplit=1)[1] == line
     assert ("Toys:" in lines) == (b"Toys" in (text or b""))
     assert lines.index("Start:") < lines.index("Identifiers:") < lines.index(shown)
+
+
+def test_help_does_not_wait_for_a_pipe(identity: Commands, install: Install, tmp_path: Path) -> None:
+    install("identity-toy", "toy", "toy_commands:command")
+    site = tmp_path / "site"
+    place = site / "identity_toy-1.0.dist-info" / "entry_points.txt"
+    place.write_text(f"{place.read_text()}[identity.help]\ntoy = toy_help\n")
+    (site / "toy_help").mkdir()
+    (site / "toy_help" / "__init__.py").touch()
+    os.mkfifo(site / "toy_help" / "help.txt")
+    assert "From identity-toy." in identity.ok("--help")
 
 
 def test_help_of_a_package_within_another_imports_neither(identity: Commands, install: Install, tmp_path: Path) -> None:

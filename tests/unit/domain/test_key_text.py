@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.domain.callers import digest_of, is_minted, mint
+from identity_core.domain.callers import digest_of, mint
+from tests.listed_keys import is_minted
 
 
 @given(st.binary(min_size=32, max_size=32))

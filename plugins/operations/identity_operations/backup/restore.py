@@ -184,7 +184,7 @@ def _believed(keys: CheckpointKeys, kept: Remembered | None, known: Known) -> li
         except SignedByAnother as error:
             raise StartError(f"the checkpoint {_REPLACED}", place, f"{_LATER_BACKUP}, without it") from error
         except (Malformed, Refuted) as error:
-            fix = f"give one of {keys.present.name}; see `identity ledger checkpoint`"
+            fix = f"give what `identity ledger checkpoint` prints for {keys.present.name}, not the file ledger.checkpoint_path"
             raise StartError(f"the checkpoint is not one of the log in the backup: {error}", place, fix) from error
         found.append(Remembered(note, 0, bytes(32), is_published=True))
     if kept is None or (known.new_origin is not None and kept.checkpoint.origin == known.new_origin):

@@ -86,7 +86,7 @@ def create(settings: Settings, file: Path, key_file: Path | None, passphrase_fil
     """
     if settings.database_url is not None:
         say_how(settings)
-    refuse_absent(settings, "name the one of the service with --data-dir")
+    refuse_absent(settings)
     key = operator_key(settings, key_file, passphrase_file, file)
     from identity_operations.backup.create import create_backup
 

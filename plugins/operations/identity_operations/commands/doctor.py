@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+from identity_commands.options import NAME_IT, absence, refuse_absent
 from identity_commands.terminal import working
 from msgspec import structs
 
@@ -44,11 +45,16 @@ REDIS_SECONDS = 3.0
 )
 @of_installation
 def command(settings: Settings, held: Path | None) -> None:
-    """Examine this installation and report each fault with a remedy. The exit code is 1 if there is a fault."""
+    """Examine this installation and report each fault with a remedy.
+
+    The exit code is 1 if there is a fault, and 2 if there is no installation.
+    """
     with working("looking at the installation"):
         findings = findings_of(settings, held)
     healthy = all(one["state"] != "fail" for one in findings)
     show({"healthy": healthy, "findings": findings}, text=lambda body: "\n".join(map(_line, body["findings"])))
+    if held is None:
+        refuse_absent(settings)
     if not healthy:
         raise SystemExit(1)
 
@@ -88,10 +94,14 @@ def _checks(settings: Settings) -> Iterator[InstallationCheck]:
         yield from chosen_extensions(settings).declared("checks")
 
 
+def _installation(settings: Settings) -> Iterator[Diagnosis]:
+    if missing := absence(settings):
+        yield wrong(": ".join(missing), NAME_IT)
+
+
 def _data_directory(settings: Settings) -> Iterator[Diagnosis]:
     folder = settings.data_dir
     if not folder.exists():
-        yield warn(f"{folder} does not exist yet", "nothing: `identity serve` makes it")
         return
     if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         yield wrong(f"{folder} cannot be written", "name another with --data-dir, or change its owner")
@@ -224,6 +234,7 @@ PLUGIN_REMEDY: Final = "uninstall it, put it right, or name it in plugins.disabl
 LATER: Final = "put it right, then look again"
 CHECKS: Final = (
     InstallationCheck("libraries", machine.extras, "install it"),
+    InstallationCheck("installation", _installation),
     InstallationCheck("data directory", _data_directory),
     InstallationCheck("disk", _disk),
     InstallationCheck("clock", machine.clocks),

@@ -28,7 +28,7 @@ from identity_operations.commands.extensions import TURNED_OFF, installed_extens
 @of_installation
 def command(settings: Settings, name: str, purge: bool, yes: bool) -> None:
     """Drop the tables of the extension NAME. Stop the service first. Without --purge, only list what would be dropped."""
-    refuse_absent(settings, "name the one of the service with --data-dir")
+    refuse_absent(settings)
     installed = installed_extensions(settings)
     one = named_extension(name, installed, "NAME")
     dialect = "sqlite" if settings.database_url is None else "postgresql"

@@ -34,7 +34,7 @@ def command(settings: Settings, deep: bool, repair_index: bool) -> None:
     Nothing is changed without --repair-index. Exit code 0: no fault; 1: faults, each with a remedy; 2: the data
     could not be read.
     """
-    refuse_absent(settings, "name the installation with --data-dir")
+    refuse_absent(settings)
     started = time.monotonic()
     try:
         found = asyncio.run(_examined(settings, deep))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
-from identity_commands.options import opened_part, refuse_absent
+from identity_commands.options import opened_part
 from identity_commands.remote import RemoteCaller, add_command, did_option
 from identity_commands.terminal import agreed
 
@@ -75,15 +76,12 @@ def erase(settings: Settings, did: str, kinds: tuple[str, ...], yes: bool) -> No
     show(body, text=_text)
 
 
-@contextlib.contextmanager
-def _open_records(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner, EraseHolder]]:
+def _open_records(settings: Settings, did: str) -> AbstractContextManager[tuple[asyncio.Runner, EraseHolder]]:
     try:
         Did.parse(did)
     except InvalidDid as error:
         fail(str(error), did, "name a DID such as did:ids:Qm…", status=2)
-    refuse_absent(settings, "name the one of the service with --data-dir")
-    with opened_part(_erasure(settings)) as opened:
-        yield opened
+    return opened_part(settings, _erasure)
 
 
 @contextlib.asynccontextmanager

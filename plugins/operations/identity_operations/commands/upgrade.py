@@ -21,8 +21,6 @@ from identity_core.settings import Settings
 from identity_operations.commands.backup import key_options, operator_key
 from identity_operations.commands.extensions import chosen_extensions
 
-NAME_IT = "name the one of the service with --data-dir"
-
 
 @click.group(name="upgrade", cls=OpenGroup)
 def command() -> None:
@@ -42,7 +40,7 @@ def check(settings: Settings, exit_code: bool) -> None:
     The exit code is 0, or with --exit-code 3 if migrations are missing. It is 1 if a newer version has written the
     databases.
     """
-    refuse_absent(settings, NAME_IT)
+    refuse_absent(settings)
     from identity_transparency.read_only import pending_steps
 
     pending = asyncio.run(pending_steps(settings))
@@ -86,7 +84,7 @@ def apply(
     --backup-url. It must be of this installation and lack nothing older than --within-hours. The migrations run on
     it first; you can drop it afterwards.
     """
-    refuse_absent(settings, NAME_IT)
+    refuse_absent(settings)
     if settings.database_url is None and backup_url is not None:
         misused("this installation is on SQLite files", "give --backup FILE, which `identity backup create` has made")
     if settings.database_url is not None and backup is not None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
-from identity_commands.options import opened_part, refuse_absent
+from identity_commands.options import NAME_A_SOURCE, opened_part
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, named_service_option, session
 
@@ -174,14 +174,11 @@ def _read(settings: Settings, url: str | None, api_key: str | None, after: int) 
             yield _pages(lambda last: list(map(_line, ask(query={"after": last, "limit": PAGE})["items"])), after)
 
 
-@contextlib.contextmanager
-def _open_log(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLines, bool]]]:
-    """Yield the audit log of the installation, and the loop that it was opened in."""
+def _open_log(settings: Settings) -> contextlib.AbstractContextManager[tuple[asyncio.Runner, tuple[AuditLines, bool]]]:
+    """Return the audit log of the installation, and the loop that it is opened in."""
     from identity_records.local_log import audit_log
 
-    refuse_absent(settings, "name the one of the service with --data-dir, or a running service with --url")
-    with opened_part(audit_log(settings)) as opened:
-        yield opened
+    return opened_part(settings, audit_log, remedy=NAME_A_SOURCE)
 
 
 def _stored(runner: asyncio.Runner, log: AuditLines, after: int) -> Lines:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import click
 from identity_commands.json_input import input_argument, name_of
-from identity_commands.options import FILE_THERE, opened_part, refuse_absent
+from identity_commands.options import FILE_THERE, opened_part
 from identity_commands.remote import add_command, session, url_option
 from identity_commands.terminal import on_one_line
 from identity_did_webvh import approvals as witness
@@ -26,14 +26,14 @@ from identity_did_webvh import log as webvh
 
 from identity_codec import ed25519, multikey, times
 from identity_core.cli.options import of_installation
-from identity_core.cli.output import Command, fail, fail_start, prints_json, show
+from identity_core.cli.output import Command, fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.database.files import FileLock
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
 from identity_core.files import durable_draft
-from identity_core.settings import Settings, StartError
+from identity_core.settings import Settings
 from identity_transparency.cli.ledger_cosigner import own_seed
 
 STATE: Final = "approved.json"
@@ -130,9 +130,8 @@ def publish(settings: Settings, did: str, file: Any) -> None:
     """
     from identity_transparency.extension import approvals_to_publish
 
-    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
     try:
-        with opened_part(approvals_to_publish(settings)) as (runner, add):
+        with opened_part(settings, approvals_to_publish) as (runner, add):
             published = runner.run(add(Did.parse(did), file.read()))
     except LogInvalid as error:
         remedy = "give the did-witness.json that `identity did log approve` has made"
@@ -144,8 +143,6 @@ def publish(settings: Settings, did: str, file: Any) -> None:
             f"{name_of(file)}, {json.dumps(error.details)}",
             "have the log approved anew, as `identity did log get` shows it",
         )
-    except StartError as error:
-        fail_start(error, str(settings.data_dir), "put it right and try again")
     body = {"did": did, "approvedVersions": published.versions, "witnessFile": json.loads(published.encoded)}
     show(body, text="{did}\npublished as far as version {approvedVersions}".format_map)
 

@@ -86,7 +86,7 @@ def repair(settings: Settings, dids: Sequence[str], every: bool) -> None:
     """
     if every == bool(dids):
         raise click.UsageError("name the DIDs, or say --all")
-    refuse_absent(settings, "name the one of the service with --data-dir")
+    refuse_absent(settings)
     repaired, failed = asyncio.run(_repaired(settings, dids))
     show({"repaired": repaired, "failed": failed}, text=lambda _: _text(repaired, failed))
     if failed:
@@ -138,7 +138,7 @@ def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> No
     Readers with a later checkpoint see a fork, unless the log continues under another name (--new-origin). If the
     restore was given a later checkpoint, another name is required.
     """
-    refuse_absent(settings, "name the installation with --data-dir")
+    refuse_absent(settings)
     from identity_transparency.guard import accept_rollback as accept
     from identity_transparency.read_only import pending_steps
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from identity_commands.options import opened_part, refuse_absent
+from identity_commands.options import opened_part
 from identity_did_ids.entry import HASH
 from msgspec import structs
 
 from identity_codec import multikey
-from identity_core.cli.output import fail, fail_start, misused, show
+from identity_core.cli.output import fail, misused, show
 from identity_core.errors import IdentityError
-from identity_core.settings import Settings, StartError
+from identity_core.settings import Settings
 from identity_transparency.rotation import (
     checkpoint_key_replacement,
     log_key_rotation,
@@ -106,14 +106,11 @@ def _open_beside(
     settings: Settings, opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[T]], more: str = ""
 ) -> Iterator[tuple[asyncio.Runner, T]]:
     """Open a part of the installation beside the service. A refusal ends the command; ``more`` is added to its remedy."""
-    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
     try:
-        with opened_part(opening(settings)) as opened:
+        with opened_part(settings, opening) as opened:
             yield opened
     except IdentityError as error:
         fail(f"{error.code}: {error}", str(settings.data_dir), f"put it right and try again{more}")
-    except StartError as error:
-        fail_start(error, str(settings.data_dir), "put it right and try again")
 
 
 def _secret(path: Path) -> bytes:

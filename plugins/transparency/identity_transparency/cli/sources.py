@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from identity_commands.options import FILE_THERE, all_of, opened_part, refuse_absent
+from identity_commands.options import FILE_THERE, NAME_A_SOURCE, all_of, opened_part
 from identity_commands.remote import named_service_option, session
 
 from identity_client import ServiceError, Session
@@ -224,8 +224,7 @@ def open_source(
         from identity_transparency.opening import transparency_log
 
         settings = settings_of(config=config, data_dir=data_dir, database_url=database_url)
-        refuse_absent(settings, "name one with --data-dir, or a service with --url", status=1)
-        with opened_part(transparency_log(settings)) as (runner, log):
+        with opened_part(settings, transparency_log, remedy=NAME_A_SOURCE) as (runner, log):
             yield LocalSource(runner, log)
 
 
