@@ -16,7 +16,10 @@ import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 
-import tests.entry_points  # noqa: F401  (before modules of the service, which take its functions by their names)
+# isort: off
+import tests.entry_points
+import tests.new_stores  # noqa: F401
+# isort: on
 
 # The duration of an example depends on the load of the machine.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

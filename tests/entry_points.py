@@ -1,7 +1,7 @@
 """What is installed, read once a process: reading takes 20 ms, and a start of the service or a command reads it several times.
 
-Importing this module replaces the functions that read each time. Only the environment and the checkout are read once: tests write
-distributions into other folders.
+Importing this module replaces the functions that read each time, so it is imported before modules that take them by their names. Only the
+environment and the checkout are read once: tests write distributions into other folders.
 """
 
 from __future__ import annotations
@@ -44,21 +44,6 @@ def entry_points(**chosen: Any) -> EntryPoints:
 
 importlib.metadata.entry_points = entry_points  # type: ignore[assignment]
 
-# Modules take the function by its name, so it is replaced first.
-from identity_core.plugin import load  # noqa: E402
-
-_read_sources = load.installed_sources
-
-
-@functools.cache
-def _sources(_: object) -> list[load.PluginSource]:
-    return _read_sources()
-
-
-def installed_sources() -> list[load.PluginSource]:
-    """Return the installed plugins, read again if a folder of the path is another or has changed: their names take 14 ms."""
-    places = [place for place in map(Path, sys.path) if place.exists()]
-    return [*_sources(tuple((place, place.stat().st_mtime_ns) for place in places))]
-
-
-load.installed_sources = installed_sources
+# A distribution that is read once parses its metadata once.
+_parse = importlib.metadata.Distribution.metadata.fget  # type: ignore[attr-defined]
+importlib.metadata.Distribution.metadata = property(functools.cache(_parse))  # type: ignore[assignment, method-assign]

@@ -213,6 +213,7 @@ PACKAGES = (
 
 def _import_the_service() -> None:
     importlib.import_module("tests.entry_points")
+    importlib.import_module("tests.new_stores").make_store()
     importlib.import_module("identity_core.__main__")
     importlib.import_module("identity_core.bootstrap.app")
     for name in PACKAGES:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from identity_core.cli.output import examples_of
+from identity_core.cli.output import Command, examples_of
 from tests.unit.cli.conftest import Commands
 from tests.unit.cli.parsing import calls_of, require_parsed
 from tests.unit.cli.test_commands import LEAVES
@@ -31,14 +31,20 @@ def shown_examples(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
-def test_the_help_shows_how_a_command_is_called(identity: Commands, here: Path, path: tuple[str, ...]) -> None:
+def test_help_shows_use_place_and_examples(identity: Commands, here: Path, path: tuple[str, ...]) -> None:
     text = identity.ok(*path, "--help")
+    name = " ".join(("identity", *path))
+    assert text.startswith(f"Usage: {name} ")
     assert max(map(len, text.splitlines())) <= 110
+    if isinstance(LEAVES[path], Command):
+        options = {one.name for one in LEAVES[path].params}
+        assert ("Remote command" in text) + ("Local command" in text) == 1
+        assert "Remote command" not in text or ("url" in options and "data_dir" not in options)
     examples = shown_examples(text)
     assert examples
     for example in examples:
         calls = calls_of(example)
-        assert " ".join(("identity", *path)) == require_parsed(calls[0], here), example
+        assert name == require_parsed(calls[0], here), example
         for call in calls[1:]:
             require_parsed(call, here)
 

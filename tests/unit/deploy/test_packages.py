@@ -6,6 +6,8 @@ from __future__ import annotations
 import email
 import json
 import re
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,18 +34,30 @@ def test_there_is_an_sdist_and_a_wheel_of_each(wheels: Path) -> None:
         assert {path.name.removesuffix(ending) for path in wheels.glob(f"*{ending}")} == names
 
 
+def files_beside_code(folder: Path) -> list[str]:
+    """Return the files of a project's packages: code, the document, the steps of the database, templates of plugins, pages."""
+    packages = [path for path in folder.glob("identity_*") if path.is_dir() and path.suffix != ".egg-info"]
+    files = (path for package in packages for path in package.rglob("*") if path.is_file())
+    return [path.relative_to(folder).as_posix() for path in files if "__pycache__" not in path.parts]
+
+
 def test_nothing_is_left_out_of_a_wheel(wheels: Path) -> None:
-    """Each file beside the code is in it: the document, the steps of the database, the templates of plugins, the pages."""
     missing = []
     for folder in PROJECTS:
         name = str(project(folder)["name"]).replace("-", "_")
         with zipfile.ZipFile(next(wheels.glob(f"{name}-*.whl"))) as archive:
             packed = set(archive.namelist())
-        for package in folder.glob("identity_*"):
-            if package.is_dir() and not package.name.endswith(".egg-info"):
-                files = (path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-                missing += [str(path) for path in files if path.relative_to(folder).as_posix() not in packed]
+        missing += [f"{folder.name}/{path}" for path in files_beside_code(folder) if path not in packed]
     assert missing == []
+
+
+def test_every_file_beside_code_is_to_be_packed(tmp_path: Path) -> None:
+    """The default run reads what setuptools would pack; the nightly run builds each wheel."""
+    command = [sys.executable, Path(__file__).with_name("packed_files.py"), tmp_path, *PROJECTS]
+    packed = {*subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()}
+    files = {str(folder / path) for folder in PROJECTS for path in files_beside_code(folder)}
+    assert len(files) > 1000
+    assert files - packed == set()
 
 
 def test_a_wheel_has_a_licence_a_page_and_no_test(wheels: Path) -> None:
