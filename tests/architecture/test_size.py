@@ -12,7 +12,7 @@ from tests.architecture.sizes import CORE, Size, code_lines, package_sizes, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (205, 7),
-    "api": (2_678, 25),
+    "api": (2_679, 25),
     "bootstrap": (755, 7),
     "cli": (945, 9),
     "database": (804, 8),
@@ -23,7 +23,7 @@ LIMITS = {
     "settings": (853, 6),
     "store": (1_767, 17),
     "throttle": (220, 3),
-    "use_cases": (2_920, 34),
+    "use_cases": (2_921, 34),
 }
 # What stands between uvicorn and the application: a subclass of its protocol class, and the open connections.
 CONNECTION_CODE = 170
