@@ -20,15 +20,7 @@ from identity_transparency.use_cases.project import (
     LedgerFollower,
     TransparencyLog,
 )
-from identity_transparency.use_cases.read import (
-    GetLedgerBlock,
-    GetLedgerCheckpoint,
-    GetLedgerConsistencyProof,
-    GetLedgerInclusionProof,
-    GetLedgerKey,
-    GetLedgerTile,
-    GetLedgerTransaction,
-)
+from identity_transparency.use_cases.read import LedgerReads
 
 from identity_codec import ed25519, multikey
 from identity_codec.structs import plain
@@ -109,8 +101,8 @@ def replaced_once(key: VerifierKey, signed: ed25519.Ed25519KeyPair, size: int, a
     return CheckpointKeys(key, (EarlierKey(before, 1, size, at, is_compromised=False, succession=note),), 2)
 
 
-def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
-    """The handlers over the story's entries."""
+def handlers(telling: Telling) -> tuple[LedgerHandlers, LedgerHandlers, Sequence[LedgerEntry]]:
+    """The handlers over the story's entries, with the first key of the log and with its second."""
     versions = [version for version in telling.story.versions if version.receipt is not None]
     lines = [
         LedgerEntry(str(version.state.did), version.state.version_id, line, version.receipt)
@@ -126,24 +118,15 @@ def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
     replaced = replaced_once(key, custodian.pair, 2, lines[-1].receipt.recorded_at)
     key_signer = CheckpointSigner(custodian, replaced, SystemClock())  # type: ignore[arg-type]
     log = TransparencyLog(ledger, tree, follower, signer)
-    transaction = GetLedgerTransaction(log)
-    made = LedgerHandlers(
-        key=GetLedgerKey(TransparencyLog(ledger, tree, follower, key_signer)),
-        transaction=transaction,
-        block=GetLedgerBlock(ledger),
-        checkpoint=GetLedgerCheckpoint(log, lambda: None),
-        tile=GetLedgerTile(log, True),
-        inclusion=GetLedgerInclusionProof(log, transaction),
-        consistency=GetLedgerConsistencyProof(log),
-    )
-    return made, lines
+    keys = LedgerReads(TransparencyLog(ledger, tree, follower, key_signer), lambda: None, True)
+    return LedgerHandlers(LedgerReads(log, lambda: None, True)), LedgerHandlers(keys), lines
 
 
 async def tell() -> dict[str, Any]:
     """operationId → examples."""
     telling = Telling()
     telling.tell()
-    made, lines = handlers(telling)
+    made, second, lines = handlers(telling)
     first = lines[0].receipt.transaction_hash
     as_text = Request(headers={"accept": "text/plain"}, query=wire.GetLedgerInclusionProofQuery(transaction=first))
     between = Request(query=wire.GetLedgerConsistencyProofQuery(first=3))
@@ -153,7 +136,7 @@ async def tell() -> dict[str, Any]:
         "getLedgerBlock": await _shown(
             made.get_ledger_block(Request(path={"blockNumber": "1"}, query=wire.GetLedgerBlockQuery()))
         ),
-        "getLedgerKey": await _shown(made.get_ledger_key(Request())),
+        "getLedgerKey": await _shown(second.get_ledger_key(Request())),
         "getLedgerCheckpoint": await _shown(made.get_ledger_checkpoint(Request(query=wire.GetLedgerCheckpointQuery()))),
         "getLedgerTile": await _shown(made.get_ledger_tile(bundle), "aBundleOfOneEntry"),
         "getLedgerInclusionProof": {

@@ -25,3 +25,12 @@ def every_curve() -> list[Curve]:
     """The curves on all backends that are installed, which in CI are all."""
     installed = [state.name for state in available() if os.environ.get("CI") or "not installed" not in state.reason]
     return [select(name) for name in installed]
+
+
+def sampled_curves(number: int) -> list[Curve]:
+    """Return every curve for the first case of several, and for the others those of compiled backends. With ``IDENTITY_ROUNDS`` every
+    case has every curve."""
+    every = every_curve()
+    if number == 0 or os.environ.get("IDENTITY_ROUNDS"):
+        return every
+    return [curve for curve in every if curve != select("py_ecc")] or every

@@ -10,7 +10,7 @@ from typing import Any
 
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_records.store import StoredVerifications
-from identity_records.use_cases.verifications import ListVerificationHistory
+from identity_records.use_cases.verifications import ReadVerifications
 from identity_verification.domain.verification import ProofVerification
 from identity_verification.store import StoredProofs, StoredVerifierChallenges
 from identity_verification.suites import SuiteOneChecks
@@ -92,9 +92,9 @@ class Verifying(Proving):
         )
         self.received = VerifyProof(check, check, freshness, StoredProofs.from_store(store), status, record, self.clock)
         self.stored = VerifyStoredProof(self.received)
-        self.verified_before = ListVerificationHistory(
+        self.verified_before = ReadVerifications(
             StoredVerifications(store.database), StoredProofs.from_store(store), access, self.clock
-        )
+        ).list
         self.get = GetProof(access, record, self.clock)
         self.revoke = RevokeProof(access, StoredProofs.from_store(store), Anchoring(), self.clock)
 

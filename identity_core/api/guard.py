@@ -17,6 +17,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
+
 from identity_core.api.errors import early_operation, error_answer
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver
@@ -34,7 +36,7 @@ Observe = Callable[[Request, float], None]
 """Observer of one answered request, which has a status, and of its duration in seconds. Must not raise."""
 
 
-class Guard:
+class Guard(Struct, eq=False):
     """An ASGI application around ``app``.
 
     ``limit``: the maximum of requests in progress. ``exempt``: the raw paths that the limit does not count, because
@@ -45,42 +47,30 @@ class Guard:
     the error to answer.
     """
 
-    def __init__(
-        self,
-        app: Callable[[Scope, Receive, Send], Any],
-        *,
-        observe: Observe,
-        identify: Callable[[], str],
-        charge: Callable[[Request], Awaitable[None]],
-        limit: int,
-        exempt: frozenset[bytes],
-        shapes: Mapping[bytes, Operation],
-        monotonic: Callable[[], float],
-    ) -> None:
-        self.app = app
-        self._observe = observe
-        self._identify = identify
-        self._charge = charge
-        self._limit = limit
-        self._exempt = exempt
-        self.shapes = shapes
-        self._monotonic = monotonic
-        self._in_progress = 0
+    app: Callable[[Scope, Receive, Send], Any]
+    observe: Observe
+    identify: Callable[[], str]
+    charge: Callable[[Request], Awaitable[None]]
+    limit: int
+    exempt: frozenset[bytes]
+    shapes: Mapping[bytes, Operation]
+    monotonic: Callable[[], float]
+    _in_progress: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, also after any error."""
         if scope["type"] != "http":
             await self._other(scope, receive, send)
             return
-        request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
+        request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self.monotonic())
         client = scope.get("client")
         request.client_address = client[0] if client else ""
         CLIENT.set(request.client_address)
         send = self._sending(receive, send)
         self._in_progress += 1
         try:
-            admit_headers(request, scope, self._identify)
-            if self._in_progress > self._limit and request.raw_path not in self._exempt:
+            admit_headers(request, scope, self.identify)
+            if self._in_progress > self.limit and request.raw_path not in self.exempt:
                 raise Overloaded(details={"retryAfter": 1})
             scope["identity.request"] = request
             await self.app(scope, partial(self._receive, receive), send)
@@ -93,7 +83,7 @@ class Guard:
         finally:
             self._in_progress -= 1
             if request.status is not None:
-                self._observe(request, self._monotonic() - request.arrived)
+                self.observe(request, self.monotonic() - request.arrived)
 
     async def _receive(self, receive: Receive) -> Message:
         """Await the client. Meanwhile the request does not count as in progress, so that slow clients do not make the
@@ -135,7 +125,7 @@ class Guard:
     async def _refuse(self, request: Request, error: IdentityError, send: Send) -> None:
         if not request.paid and not isinstance(error, Overloaded):
             try:
-                await self._charge(request)
+                await self.charge(request)
             except IdentityError as empty:
                 error = empty
         request.refusal = error.code

@@ -53,6 +53,8 @@ from identity_core.use_cases.background import erasing_time
 
 REPLAYED = ("Idempotent-Replayed", "true")
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
+# The key of an answer that a former key of a DID may fetch. A shorter one could be guessed by the thief of that key.
+_SECRET_KEY = re.compile(r"[!-~]{16,255}", re.ASCII)
 
 log = logging.getLogger("identity")
 
@@ -112,9 +114,9 @@ class Idempotency(Hidden, Struct, frozen=True):
 
     async def signer(self, request: Request, caller: str) -> Signer | None:
         """Return the scheme and key that authenticated the attempt which the request repeats: of the same ``caller``, operation, path,
-        key and body. None if no attempt is stored, or if it has expired."""
+        key and body. None if no attempt is stored, if it has expired, or if the key has fewer than 16 characters."""
         key = request.header("idempotency-key")
-        if key is None or _KEY.fullmatch(key) is None:
+        if key is None or _SECRET_KEY.fullmatch(key) is None:
             return None
         slot = self._slot(request, key, caller)
         try:

@@ -148,7 +148,7 @@ ErrorShape = Callable[[IdentityError, dict[str, JsonValue], Headers], Answer]
 """Function that makes the answer of a refusal, with its details and headers, in the form of another standard."""
 
 
-class Request:
+class Request(Hidden, Struct, eq=False, kw_only=True):
     """One request. The guard sets the members before ``operation``, the dispatch the others.
 
     ``headers``: those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by a
@@ -161,64 +161,29 @@ class Request:
     ``attempt``: see ``idempotency.py``.
     """
 
-    __slots__ = (
-        "_json",
-        "answer_headers",
-        "arrived",
-        "attempt",
-        "body",
-        "body_octets",
-        "caller",
-        "client_address",
-        "cross_origin",
-        "headers",
-        "method",
-        "operation",
-        "operation_id",
-        "paid",
-        "path",
-        "query",
-        "query_octets",
-        "raw_path",
-        "refusal",
-        "repeated",
-        "request_id",
-        "sent_octets",
-        "status",
-    )
-
-    def __init__(
-        self,
-        *,
-        request_id: str = "-",
-        method: str = "GET",
-        raw_path: bytes = b"/",
-        client_address: str = "",
-        headers: Mapping[str, str] = NOTHING,
-        arrived: float = 0.0,
-        operation_id: str = "",
-        path: Mapping[str, str] = NOTHING,
-        query: Any = NOTHING,
-        body_octets: bytes = b"",
-        body: Any = None,
-        caller: Caller | None = None,
-    ) -> None:
-        self.request_id, self.client_address = request_id, client_address
-        self.method, self.raw_path = method, raw_path
-        self.headers = headers
-        self.repeated: Mapping[str, Sequence[str]] = NOTHING
-        self.arrived = arrived
-        self.status: int | None = None
-        self.sent_octets, self.refusal, self.paid = 0, "", False
-        self.operation: Operation | None = None
-        self.operation_id, self.path = operation_id, path
-        self.query, self.query_octets = query, b""
-        self.body, self.body_octets = body, body_octets
-        self.caller = caller
-        self.answer_headers: Headers = ()
-        self.cross_origin: Headers = ()
-        self.attempt: Any = None
-        self._json: list[Any] | None = None
+    request_id: str = "-"
+    method: str = "GET"
+    raw_path: bytes = b"/"
+    client_address: str = ""
+    headers: Mapping[str, str] = NOTHING
+    repeated: Mapping[str, Sequence[str]] = NOTHING
+    arrived: float = 0.0
+    status: int | None = None
+    sent_octets: int = 0
+    refusal: str = ""
+    paid: bool = False
+    operation: Operation | None = None
+    operation_id: str = ""
+    path: Mapping[str, str] = NOTHING
+    query: Any = NOTHING
+    query_octets: bytes = b""
+    body: Any = None
+    body_octets: bytes = b""
+    caller: Caller | None = None
+    answer_headers: Headers = ()
+    cross_origin: Headers = ()
+    attempt: Any = None
+    _json: list[Any] | None = None
 
     @property
     def authenticated(self) -> Caller:

@@ -58,7 +58,7 @@ READ: Final = {
 # The fields that pages read in addition. Operations never get a cookie, so a cookie cannot authorize them.
 READ_BY_PAGES: Final = {
     name.encode("ascii"): name
-    for name in ("accept-encoding", "accept-language", "cookie", "hx-request", "origin", "sec-fetch-site")
+    for name in ("accept-encoding", "accept-language", "cookie", "hx-request", "sec-fetch-site")
 }
 
 # Two differing values of these are ambiguous. The gate handles two credentials.

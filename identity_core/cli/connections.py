@@ -56,7 +56,12 @@ class Connections:
         peer = connection.client[0] if connection.client else None
         address = None if peer is None or is_trusted(peer, self._trusted) else bucket_address(peer)
         if len(self._open) >= self.server.max_connections:
-            return Overloaded("Too many connections are open.", details={"retryAfter": 1})
+            # The oldest idle connection makes room, so that idle clients keep nobody out.
+            idle = next((each for each in self._open if each.is_idle), None)
+            if idle is None:
+                return Overloaded("Too many connections are open.", details={"retryAfter": 1})
+            self.leave(idle)
+            idle.transport.close()
         limit = self.server.max_connections_per_address
         if address is not None and list(self._open.values()).count(address) >= limit:
             return RateLimited("Too many connections of this address.", details={"retryAfter": 1, "limit": limit})
@@ -133,6 +138,11 @@ class BoundedProtocol(HttpToolsProtocol):
         elif refusal := self._open.admit(self):
             self.refuse(refusal)
         self._deadline = self.loop.time() + self._limits.first_byte_timeout_seconds
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether the client has sent nothing since the last answer was written."""
+        return self._stage == BETWEEN and (self.cycle is None or self.cycle.response_complete)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.leave(self)

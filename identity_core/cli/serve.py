@@ -44,11 +44,13 @@ log = logging.getLogger("identity")
 @click.command(name="serve", cls=Command)
 @config_option
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=Whole(), help="TCP port to listen on, 0 to 65535; 0 selects a free one.  [default: 8080]")
+@click.option(
+    "--port", type=Whole(0, 65535), help="TCP port to listen on, 0 to 65535; 0 selects a free one.  [default: 8080]"
+)
 @click.option("--uds", "unix_socket", type=FILE, help="Unix socket to listen on; requires server.public_url.")
 @data_dir_option
 @database_url_option
-@click.option("--workers", type=Whole(), help="Number of server processes.  [default: 1]")
+@click.option("--workers", type=Whole(1), help="Number of server processes.  [default: 1]")
 def command(config: Path | None, data_dir: Path | None, database_url: str | None, **server: object) -> None:
     """Serve the API until SIGTERM or Ctrl-C.
 

@@ -13,8 +13,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from identity_core.database.interface import (
     DATABASES,
@@ -33,27 +35,17 @@ from identity_core.database.interface import (
 from identity_core.database.sqlite_connection import Connection, translated
 
 
-class Look:
+class Look(Struct, eq=False):
     """A ``Database`` that can only be read. ``driver`` is the connection itself, for a library with its own
     statements; it cannot change anything either."""
 
-    read_only = True
-
-    def __init__(
-        self,
-        dialect: Dialect,
-        transaction: Transaction,
-        driver: Any,
-        end: ExitStack,
-        failures: type[Exception],
-        translated: Callable[[Any], DatabaseError],
-    ) -> None:
-        self.dialect: Dialect = dialect
-        self.driver = driver
-        self._transaction = transaction
-        self._end = end
-        self._failures = failures
-        self._translated = translated
+    dialect: Dialect
+    _transaction: Transaction
+    driver: Any
+    _end: ExitStack
+    _failures: type[Exception]
+    _translated: Callable[[Any], DatabaseError]
+    read_only: ClassVar[bool] = True
 
     def read_now(self, job: Job[T]) -> T:
         try:

@@ -112,8 +112,6 @@ class Deadline:
     """The same timeout for many calls: ``seconds`` each. Calls time out in the order in which they began, so one
     timer is enough. A timer per call would cost more than the rest of the border."""
 
-    __slots__ = ("_loop", "_timer", "_waiting", "cleanup_seconds", "seconds")
-
     def __init__(self, seconds: float, cleanup_seconds: float = CLEANUP_SECONDS) -> None:
         self.seconds = seconds
         self.cleanup_seconds = min(seconds, cleanup_seconds)

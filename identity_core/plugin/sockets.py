@@ -1,6 +1,5 @@
 """Hooks and their ports: the setting that chooses among the providers of a port, and the errors that the port lets
 through.
-
 A row here, a hook and a Protocol in ``ports`` make a socket; the rest of the core works with any number of them. Each
 hook returns one object, once, at startup. Settings choose by name, never registration order. ``Provider`` and
 ``BuildContext`` connect a hook with the service.
@@ -100,7 +99,7 @@ class NoSettings:
 
 
 class BuildContext(Struct, frozen=True):
-    """All objects that a plugin gets from the core. There is no container and no global.
+    """All objects that a plugin gets from the core. There is no container and no global; randomness comes from the operating system.
 
     ``data_dir``: the directory for files; start a file's name with the plugin's name.
     ``database_url``: the server database that the operator named, or None for the embedded default. It is always None
@@ -114,8 +113,6 @@ class BuildContext(Struct, frozen=True):
     ``database``: the store's own object on ``database_url``, for a ledger that appends in the same transactions; the
     store closes it.
     ``database_readers``: the number of connections that a database on ``database_url`` may open for reading.
-
-    Randomness comes from the operating system.
     """
 
     clock: Clock
@@ -128,6 +125,12 @@ class BuildContext(Struct, frozen=True):
     mapped_mebibytes: int = 0
     database: Database | None = None
     database_readers: int = 3
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        """Return the named arguments of ``open_database`` for a database of the plugin."""
+        sizes = {"mapped_mebibytes": self.mapped_mebibytes, "readers": self.database_readers}
+        return {"processes": self.workers, "read_only": self.read_only, **sizes}
 
 
 class Provider(Struct, Generic[T], frozen=True):

@@ -44,7 +44,7 @@ class Threads:
         self._started = 0
         self._idle = 0
         self._done = 0
-        self._closed = False
+        self.closed = False
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run ``call`` on a thread of the pool, and return or raise its result. A job whose caller is cancelled
@@ -54,7 +54,7 @@ class Threads:
         """
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         with self._changed:
-            if self._closed:
+            if self.closed:
                 raise self._away(f"{self._name} is closed.")
             if len(self._jobs) >= self._workers * _WAITING_PER_WORKER:
                 raise Overloaded(details={"retryAfter": 1})
@@ -78,22 +78,17 @@ class Threads:
         returned: T = result
         return returned
 
-    @property
-    def closed(self) -> bool:
-        """Return whether the pool refuses new jobs."""
-        return self._closed
-
     def close(self) -> None:
         """Let the threads end when the queue is empty. Does not wait for threads that hang."""
         with self._changed:
-            self._closed = True
+            self.closed = True
             self._changed.notify_all()
 
     def _work(self) -> None:
         while True:
             with self._changed:
                 self._idle += 1
-                while not self._jobs and not self._closed:
+                while not self._jobs and not self.closed:
                     self._changed.wait()
                 self._idle -= 1
                 if not self._jobs:

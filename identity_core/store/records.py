@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import orjson
 from msgspec import Struct
@@ -50,7 +50,7 @@ def _form(annotation: Any) -> Form:
     known = _PLAIN.get(annotation) or _text_form(annotation)
     if known is not None:
         return known
-    if get_origin(annotation) is None and not is_record(annotation):
+    if get_origin(annotation) in (None, Literal) and not is_record(annotation):
         return Form()
     return _in_json(_json_form(annotation))
 

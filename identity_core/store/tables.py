@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import ClassVar
 
-from sqlalchemy import BigInteger, Integer, MetaData, Text
+from sqlalchemy import BigInteger, Index, Integer, MetaData, Text, text
 from sqlmodel import SQLModel
 
 # Named constraints, because a constraint without a name cannot be changed by a later migration.
@@ -28,6 +28,11 @@ metadata_of_store = MetaData(naming_convention=NAMING)
 Name = Text().with_variant(Text(collation="C"), "postgresql")
 # In SQLite only a key of exactly this type is the row's own number.
 RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def partial_index(name: str | None, *columns: str, where: str) -> Index:
+    """Return an index of the rows that satisfy ``where``, on either database."""
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
 
 
 class StoreModel(SQLModel):

@@ -63,10 +63,13 @@ def takes(server: LocalServer, source: str) -> bool:
 
 
 @contextlib.contextmanager
-def silent(server: LocalServer, source: str, count: int) -> Iterator[list[socket.socket]]:
-    """So many connections that say nothing; gone again, and not counted any longer, afterwards."""
+def silent(server: LocalServer, source: str, count: int, begun: bytes = b"") -> Iterator[list[socket.socket]]:
+    """Yield so many connections that send ``begun`` and no more. Afterwards they are not counted any longer."""
     with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(connected(address_of(server.url), source)) for _ in range(count)]
+        opened = [stack.enter_context(connected(address_of(server.url), source)) for _ in range(count)]
+        for each in opened:
+            each.sendall(begun)
+        yield opened
     until(SECONDS, "the connections are still counted", lambda: takes(server, source))
 
 
@@ -82,12 +85,19 @@ def test_address_gets_so_many_connections_and_others_get_theirs(narrow: LocalSer
 
 
 def test_all_of_them_get_so_many(narrow: LocalServer) -> None:
-    with silent(narrow, "127.0.0.1", 8), silent(narrow, "127.0.0.2", 4):
+    head = b"GET /hea"
+    with silent(narrow, "127.0.0.1", 8, head), silent(narrow, "127.0.0.2", 4, head):
         until(SECONDS, "a thirteenth is taken", lambda: not takes(narrow, "127.0.0.3"))
         with connected(address_of(narrow.url), "127.0.0.3") as thirteenth:
             answer = read_to_the_end(thirteenth)
         assert (statuses(answer), code_of(answer)) == ([503], "OVERLOADED")
         assert b"retry-after: 1\r\n" in answer
+
+
+@pytest.mark.parametrize("begun", [b"", HEALTH], ids=["nothing", "a request"])
+def test_idle_connections_keep_nobody_out(narrow: LocalServer, begun: bytes) -> None:
+    with silent(narrow, "127.0.0.1", 8, begun), silent(narrow, "127.0.0.2", 4, begun):
+        assert all(takes(narrow, "127.0.0.3") for _ in range(20))
 
 
 def test_a_proxy_is_not_one_client(narrow: LocalServer) -> None:

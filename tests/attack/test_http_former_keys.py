@@ -124,6 +124,18 @@ def test_former_key_opens_nothing_else(target: Target, make: Callable[[Holder], 
 
 
 @ENDING
+def test_former_key_gets_nothing_by_a_short_idempotency_key(target: Target, make: Callable[[Holder], Change]) -> None:
+    """The thief of an ended key reads the body in the public history, and guesses the Idempotency-Key."""
+    change = make(target.stranger.holder())
+    change.name = "rotate-12"
+    assert change.send().status == 200
+    assert change.send().outcome == FAILED
+    change = make(target.stranger.holder())
+    change.name = "0123456789abcdef"
+    assert change.send().body == change.send().body
+
+
+@ENDING
 def test_replayed_request_is_refused(target: Target, make: Callable[[Holder], Change]) -> None:
     """A recorded request holds a challenge that is used."""
     change = make(target.stranger.holder())

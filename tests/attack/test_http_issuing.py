@@ -163,6 +163,12 @@ def test_verdict_does_not_reveal_credential(office: Office) -> None:
     assert verdict(guess)["verified"] is False
 
 
+def test_copy_without_signature_is_named(office: Office) -> None:
+    copy = ask(office.ivo, "GET", f"/credentials/{office.issued()['id']}").json["credential"]
+    answer = office.wire.call("POST", f"{PREFIX}/credentials/verify", {"credential": copy})
+    assert b"only the holder's copy of a credential has the signature" in answer.body
+
+
 def test_a_list_of_ones_own_stays_ones_own(office: Office) -> None:
     mallory = office.stranger.holder()
     office.issued()

@@ -41,11 +41,21 @@ def modules(tag: str) -> Iterator[ModuleType]:
             yield importlib.import_module(f"{package.__name__}.{found.name}")
 
 
-def parameter_types(operation_id: str, tag: str) -> set[Any]:
-    """The types that the use case's call takes."""
-    (use_case,) = {vars(each)[name] for each in modules(tag) if (name := pascal_name(operation_id)) in vars(each)}
-    hints = get_type_hints(use_case.__call__).values()
-    return {*hints, *(part for hint in hints for part in get_args(hint))}
+def parameter_types(operation_id: str, tag: str) -> list[Any]:
+    """The types that the use case takes: the call of the class with the name of the operation. An extension may have one class for the
+    operations of a resource, with a method for each: then the types that methods of its classes take."""
+    named = {vars(each)[name] for each in modules(tag) if (name := pascal_name(operation_id)) in vars(each)}
+    methods = [one.__call__ for one in named] or [*methods_of(tag)]
+    hints = [hint for method in methods for hint in get_type_hints(method).values()]
+    return [*hints, *(part for hint in hints for part in get_args(hint))]
+
+
+def methods_of(tag: str) -> Iterator[Any]:
+    """The public methods of the classes of the extension's own use cases."""
+    for module in modules(tag):
+        for one in vars(module).values() if not module.__name__.startswith("identity_core.") else ():
+            if isinstance(one, type) and one.__module__ == module.__name__:
+                yield from (each for name, each in vars(one).items() if inspect.isfunction(each) and name[0] != "_")
 
 
 @pytest.mark.parametrize(

@@ -192,10 +192,12 @@ def operator_sees_it_all(world: World, opened: Open) -> None:
     expect(page.locator("tbody")).to_contain_text(short(world.site.did("vera")))
     page.goto(f"{world.site.url}/ui/operator/audit")
     expect(page.locator("#chain")).to_contain_text(re.compile(r"(\d+) of \1 lines were checked"))
-    for operation in ("createDelegatedPresentation", "suspendDelegation", "stopAgents", "signIn"):
+    for operation in ("Create a delegated presentation", "Suspend a delegation", "Stopped agents", "Signed in"):
         expect(page.locator("tbody")).to_contain_text(operation)
     page.goto(f"{world.site.url}/ui/operator/dids")
     press(page, "#changes a[href*='version=']")
+    expect(page.locator("svg.draw rect")).to_have_count(1)
+    page.get_by_text("As a table").click()
     expect(page.locator("#lives")).to_be_visible()
     examine(page)
     watched.look(page)

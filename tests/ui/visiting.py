@@ -97,7 +97,8 @@ class Watched:
             self.faults.append(f"off-site: {request.url}")
         said = json.dumps([request.url, request.headers, request.post_data])
         for secret in self.secrets:
-            if secret in said and not (secret == self.sent_once and request.url.endswith("/ui/operator/session")):
+            takes_it = request.url.endswith("/ui/operator/session") or "/api/v1/admin/api-keys" in request.url
+            if secret in said and not (secret == self.sent_once and takes_it):
                 self.faults.append("a secret was sent")
 
     def look(self, page: Page) -> None:

@@ -136,14 +136,14 @@ def parse(
     try:
         check_proof_options(proof, now)
         return PresentedCredential(
-            id=read_text(value["id"]),
-            issuer=Did.parse(read_text(value["issuer"])),
-            holder=Did.parse(read_text(subject.get("id"))),
-            schema_id=read_text(schema.get("id")),
+            id=read_text(value["id"], "id"),
+            issuer=Did.parse(read_text(value["issuer"], "issuer")),
+            holder=Did.parse(read_text(subject.get("id"), "credentialSubject.id")),
+            schema_id=read_text(schema.get("id"), "credentialSchema.id"),
             valid_from=times.parse(value["validFrom"]),
             valid_until=None if until is None else times.parse(until),
-            verification_method=read_text(proof.get("verificationMethod")),
-            signature=parse_signature(read_text(proof.get("proofValue"))),
+            verification_method=read_text(proof.get("verificationMethod"), "proof.verificationMethod"),
+            signature=parse_signature(read_text(proof.get("proofValue"), "proof.proofValue")),
             attributes={name: claim for name, claim in subject.items() if name != "id"},
             status=value.get("credentialStatus"),
             bound=bound_format.read(proof, value)
@@ -160,10 +160,12 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def read_text(value: Any, most: int = 2048) -> str:
-    """Return a member of at most ``most`` characters. Raises ``InvalidCredential``."""
+def read_text(value: Any, name: str, most: int = 2048) -> str:
+    """Return the member ``name`` of at most ``most`` characters. Raises ``InvalidCredential``."""
+    if value is None and name == "proof.proofValue":
+        raise invalid("proof.proofValue is missing: only the holder's copy of a credential has the signature")
     if not isinstance(value, str) or len(value) > most:
-        raise invalid("a member that is a text is none")
+        raise invalid(f"{name} is not a text of at most {most} characters")
     return value
 
 

@@ -23,7 +23,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from identity_client.challenge import HASH_BYTES, PURPOSES, RECOVERY_KEY, Challenge, origin_field
+from identity_client.challenge import HASH_BYTES, PURPOSES, RECOVERY_KEY, Challenge, body_hashes, origin_field
 from identity_codec import ed25519, multibase, multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import replace
@@ -109,7 +109,7 @@ class ChallengeBook(Struct, frozen=True):
         scopes = {
             scope.digest: scope
             for purpose in dict.fromkeys((asked.purpose, None))
-            for body_hash in dict.fromkeys((asked.body_hash, None))
+            for body_hash in body_hashes(purpose, asked.body_hash)
             for scope in [ChallengeScope(self.origin, asked.did, purpose, body_hash, asked.moment)]
         }
         rows = await self.spent.offered([*scopes], address, own=own, used=used, limit=limit)

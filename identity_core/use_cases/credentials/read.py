@@ -28,6 +28,7 @@ from identity_core.errors import AutonomyTooLow, CredentialNotFound, Forbidden, 
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialFilter, Credentials, DelegationFilter, Delegations
 from identity_core.ports.repositories import RowPosition
+from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.use_cases.credentials.sealed import SealedCredentials, ShownCredential
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
@@ -111,7 +112,8 @@ class GetCredential(Struct, frozen=True):
         if context.caller.key is not None:
             details: dict[str, JsonValue] = {"credentialId": seen.credential.id, "values": seen.with_values}
             await self.record(context, Event(target=str(seen.credential.holder), details=details), self.clock.now())
-        witness = await self.sealed_credentials.witness(seen.credential) if seen.with_values else None
+        has_values = seen.with_values and str(seen.credential.holder) != ERASED_HOLDER
+        witness = await self.sealed_credentials.witness(seen.credential) if has_values else None
         is_holder = context.caller.client is None and context.caller.person == seen.credential.holder
         return ShownCredential(seen.credential, witness, is_holder)
 

@@ -98,9 +98,15 @@ class Challenge(Struct, frozen=True):
 
     def fits(self, origin: str, purpose: str, body_hash: str | None, target: str | None = None) -> bool:
         """Return whether a signature over this challenge may authorise a request to ``origin`` for ``purpose`` with this body and
-        ``target``. Bound fields must be equal; unbound fields allow everything."""
-        is_bound = self.purpose in (None, purpose) and self.body_hash in (None, body_hash)
+        ``target``. Bound fields must be equal. A challenge with a purpose and no hash is for a request without a body. Other unbound
+        fields allow everything."""
+        is_bound = self.purpose in (None, purpose) and self.body_hash in body_hashes(self.purpose, body_hash)
         return is_bound and self.origin in (origin, origin_field(origin, target))
+
+
+def body_hashes(purpose: str | None, body_hash: str | None) -> tuple[str | None, ...]:
+    """Return the body hashes that a challenge for ``purpose`` may have if the request's body has ``body_hash``."""
+    return (body_hash,) if purpose is not None else (body_hash, None)
 
 
 def build(

@@ -71,4 +71,5 @@ def identity_extend() -> Extension:
         vital=True,
         default=False,
         resources=SERVED_BY,
+        paths=(CARD_PATH, EXTENSION_PATH),
     )

@@ -44,6 +44,14 @@ def test_path_is_404_with_the_remedy(off: tuple[str, Wire], method: str, path: s
     assert (details["extension"], details["remedy"]) == ("agents", f"{remedy}, then restart.")
 
 
+@pytest.mark.parametrize("path", ["/.well-known/agent-card.json", "/ext/request-proof/v1"])
+def test_page_is_404_with_the_remedy(off: tuple[str, Wire], path: str) -> None:
+    why, wire = off
+    answer = wire.call("GET", path)
+    assert answer.outcome == (404, "NOT_FOUND")
+    assert answer.json["error"]["details"].get("extension") == (None if why == "on without a setting" else "agents")
+
+
 @pytest.mark.parametrize("path", ["/.well-known/agent-card.json", "/.well-known/oauth-protected-resource/mcp"])
 def test_metadata_do_not_name_the_endpoints(off: tuple[str, Wire], path: str) -> None:
     assert off[1].call("GET", path).outcome == (404, "NOT_FOUND")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text, text
+from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text
 from sqlmodel import Field
 
-from identity_core.store.tables import Name, RowNumber, StoreModel
-
-_OPEN = text("state IN ('sealed', 'submitted', 'mined')")
-_QUEUED = text("state = 'queued'")
-_REVOKING = text("state = 'revoking'")
+from identity_core.store.tables import Name, RowNumber, StoreModel, partial_index
 
 
 class AnchorLeafRow(StoreModel, table=True):
@@ -17,8 +13,8 @@ class AnchorLeafRow(StoreModel, table=True):
 
     __tablename__ = "anchor_leaves"
     __table_args__ = (
-        Index("ix_anchor_leaves_queued", "queued_at", "proof_id", sqlite_where=_QUEUED, postgresql_where=_QUEUED),
-        Index("ix_anchor_leaves_revoking", "batch_id", "proof_id", sqlite_where=_REVOKING, postgresql_where=_REVOKING),
+        partial_index("ix_anchor_leaves_queued", "queued_at", "proof_id", where="state = 'queued'"),
+        partial_index("ix_anchor_leaves_revoking", "batch_id", "proof_id", where="state = 'revoking'"),
         Index(None, "batch_id"),
     )
 
@@ -35,7 +31,7 @@ class AnchorBatch(StoreModel, table=True):
 
     __tablename__ = "anchor_batches"
     __table_args__ = (
-        Index("ix_anchor_batches_open", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
+        partial_index("ix_anchor_batches_open", "id", where="state IN ('sealed', 'submitted', 'mined')"),
         Index(None, "state", "block"),
     )
 

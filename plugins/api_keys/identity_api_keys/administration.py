@@ -1,56 +1,20 @@
-"""The use cases on API keys over one key store, in a service or beside one."""
+"""The key store of an installation, opened beside its service."""
 
 from __future__ import annotations
 
 import contextlib
-import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 from identity_commands.beside import store_beside
 from msgspec import Struct
 
-from identity_api_keys.manage import (
-    CreateApiKey,
-    GetApiKey,
-    ListApiKeys,
-    RevokeApiKey,
-    RotateApiKey,
-    UpdateApiKey,
-)
-from identity_api_keys.stored_changes import ChangeStored
+from identity_api_keys.manage import ApiKeyAdministration
 from identity_core.bootstrap.ports import SystemClock, fingerprints, make_answers_key
 from identity_core.settings import Settings
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
-from identity_core.use_cases.auth.tagged import RecordKeyChange, TaggedKeys, writable_of
+from identity_core.use_cases.auth.tagged import TaggedKeys, writable_of
 from identity_core.use_cases.record import Record
-
-
-class ApiKeyAdministration(Struct, frozen=True):
-    """The use cases on API keys, for the admin operations and for the command line."""
-
-    create: CreateApiKey
-    list: ListApiKeys
-    get: GetApiKey
-    update: UpdateApiKey
-    rotate: RotateApiKey
-    revoke: RevokeApiKey
-
-    @classmethod
-    def over(
-        cls, keys: TaggedKeys, known: ApiKeyCache, record: Record, fingerprint: Callable[[str], str]
-    ) -> ApiKeyAdministration:
-        """Return the administration of ``keys``. ``fingerprint``: returns the fingerprint of a digest."""
-        clock, change = keys.clock, ChangeStored(keys, known)
-        recorded = RecordKeyChange(record, fingerprint, clock)
-        return cls(
-            create=CreateApiKey(keys, recorded, clock, secrets.token_bytes),
-            list=ListApiKeys(keys),
-            get=GetApiKey(keys),
-            update=UpdateApiKey(change, recorded, clock),
-            rotate=RotateApiKey(change, recorded, clock, secrets.token_bytes),
-            revoke=RevokeApiKey(change, recorded, clock),
-        )
 
 
 class OpenKeys(Struct, frozen=True):

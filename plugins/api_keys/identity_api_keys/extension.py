@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
-from identity_api_keys.administration import ApiKeyAdministration
 from identity_api_keys.handlers import ApiKeyHandlers
+from identity_api_keys.manage import ApiKeyAdministration
 from identity_api_keys.wire import DOCUMENT
 from identity_core.api.security import Gate
 from identity_core.extension.declaration import Contribution, Extension, Kernel

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from identity_api_keys import wire
-from identity_api_keys.administration import ApiKeyAdministration
+from identity_api_keys.manage import ApiKeyAdministration
 from identity_codec.times import printed, printed_or_none
 from identity_core.api.decode import page_of, position
 from identity_core.api.request import NO_STORE, Answer, Request

@@ -7,6 +7,7 @@ seconds in the others.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
@@ -24,8 +25,9 @@ from identity_core.domain.callers import ACTING, ApiKey, require_known
 from identity_core.domain.dids.did import Did
 from identity_core.errors import ApiKeyNotFound, InvalidDid, InvalidRequest, Overloaded
 from identity_core.ports.clock import Clock
-from identity_core.ports.key_store import WritableKeyStore
-from identity_core.use_cases.auth.tagged import RecordKeyChange
+from identity_core.use_cases.auth.authenticate import ApiKeyCache
+from identity_core.use_cases.auth.tagged import RecordKeyChange, TaggedKeys
+from identity_core.use_cases.record import Record
 
 
 def scopes_from_request(said: CreateApiKeyRequest | UpdateApiKeyRequest) -> frozenset[str] | None:
@@ -85,16 +87,34 @@ class MintedKey(Struct, frozen=True):
         return f"MintedKey({self.key.id!r})"
 
 
-class CreateApiKey(Struct, frozen=True):
-    """Use case createApiKey. ``random`` returns bytes of the operating system's random source."""
+MAX_GRACE = timedelta(days=90)
 
-    store: WritableKeyStore
+
+class RotatedKey(Struct, frozen=True):
+    """The successor with its text, and the old key with its end in ``revoked_at``."""
+
+    successor: MintedKey
+    predecessor: ApiKey
+
+
+class ApiKeyAdministration(Struct, frozen=True):
+    """The use cases on API keys, for the admin operations and for the command line. ``random`` returns bytes of the operating system's
+    random source."""
+
+    change: ChangeStored
     record: RecordKeyChange
     clock: Clock
-    random: Callable[[int], bytes]
+    random: Callable[[int], bytes] = secrets.token_bytes
 
-    async def __call__(self, wanted: CreateApiKeyRequest, context: RequestContext) -> MintedKey:
-        """Return the new key.
+    @classmethod
+    def over(
+        cls, keys: TaggedKeys, known: ApiKeyCache, record: Record, fingerprint: Callable[[str], str]
+    ) -> ApiKeyAdministration:
+        """Return the administration of ``keys``. ``fingerprint``: returns the fingerprint of a digest."""
+        return cls(ChangeStored(keys, known), RecordKeyChange(record, fingerprint, keys.clock), keys.clock)
+
+    async def create(self, wanted: CreateApiKeyRequest, context: RequestContext) -> MintedKey:
+        """Create a key.
 
         Raises ``InvalidRequest``: as ``scopes_from_request``; when a scope to act for DIDs has no ``allowedTargets``; when the expiry
         has passed."""
@@ -113,31 +133,22 @@ class CreateApiKey(Struct, frozen=True):
             created_at=now,
             expires_at=value_or(expiry_from_request(wanted.expires_at, now), None),
         )
-        key = await _created(self.store, key, context)
+        key = await self._created(key, context)
         await self.record(context, key)
         return MintedKey(key, text)
 
+    async def _created(self, key: ApiKey, context: RequestContext) -> ApiKey:
+        """Store the key and return it. If an earlier run of the same request has created it, return that one."""
+        if context.attempt is not None:
+            if context.intent is not None and (made := await self.change.store.get(key.id)) is not None:
+                return made
+            await context.attempt.intend({})
+        await self.change.store.create(key)
+        return key
 
-async def _created(store: WritableKeyStore, key: ApiKey, context: RequestContext) -> ApiKey:
-    """Store the key and return it. If an earlier run of the same request has created it, return that one."""
-    if context.attempt is not None:
-        if context.intent is not None and (made := await store.get(key.id)) is not None:
-            return made
-        await context.attempt.intend({})
-    await store.create(key)
-    return key
-
-
-class UpdateApiKey(Struct, frozen=True):
-    """Use case updateApiKey: change the members of the request and keep the others. Text, id and revocation do not change. Null clears a
-    limit, an allowlist or an expiry."""
-
-    change: ChangeStored
-    record: RecordKeyChange
-    clock: Clock
-
-    async def __call__(self, key_id: str, said: UpdateApiKeyRequest, context: RequestContext) -> ApiKey:
-        """Return the changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` as ``CreateApiKey`` does."""
+    async def update(self, key_id: str, said: UpdateApiKeyRequest, context: RequestContext) -> ApiKey:
+        """Change the members of the request and keep the others. Text, id and revocation do not change. Null clears a limit, an allowlist
+        or an expiry. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` as ``create`` does."""
         says_rights = said.admin is not UNSET or said.scopes is not UNSET
         scopes = scopes_from_request(said) if says_rights else UNSET
         targets = targets_from_request(said.allowed_targets)
@@ -170,29 +181,9 @@ class UpdateApiKey(Struct, frozen=True):
         await self.record(context, key)
         return key
 
-
-MAX_GRACE = timedelta(days=90)
-
-
-class RotatedKey(Struct, frozen=True):
-    """The successor with its text, and the old key with its end in ``revoked_at``."""
-
-    successor: MintedKey
-    predecessor: ApiKey
-
-
-class RotateApiKey(Struct, frozen=True):
-    """Use case rotateApiKey: create a successor with the same rights and limits. The old key works until the end of the grace period.
-    ``random`` returns bytes of the operating system's random source."""
-
-    change: ChangeStored
-    record: RecordKeyChange
-    clock: Clock
-    random: Callable[[int], bytes]
-
-    async def __call__(self, key_id: str, wanted: RotateApiKeyRequest, context: RequestContext) -> RotatedKey:
-        """Return the two keys. Raises ``ApiKeyNotFound``. Raises ``InvalidRequest``: when the key is revoked or expired, or the grace
-        period is longer than 90 days."""
+    async def rotate(self, key_id: str, wanted: RotateApiKeyRequest, context: RequestContext) -> RotatedKey:
+        """Create a successor with the same rights and limits. The old key works until the end of the grace period. Raises
+        ``ApiKeyNotFound``. Raises ``InvalidRequest``: when the key is revoked or expired, or the grace period is longer than 90 days."""
         grace = timedelta(seconds=value_or(wanted.grace_seconds, 0))
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
@@ -231,16 +222,8 @@ class RotateApiKey(Struct, frozen=True):
         await self.change.store.create(successor)
         return successor
 
-
-class RevokeApiKey(Struct, frozen=True):
-    """Use case revokeApiKey; a revocation is final."""
-
-    change: ChangeStored
-    record: RecordKeyChange
-    clock: Clock
-
-    async def __call__(self, key_id: str, context: RequestContext) -> ApiKey:
-        """Return the key, revoked now or earlier. Raises ``ApiKeyNotFound``."""
+    async def revoke(self, key_id: str, context: RequestContext) -> ApiKey:
+        """Return the key, revoked now or earlier; a revocation is final. Raises ``ApiKeyNotFound``."""
         now = self.clock.now()
         key = await self.change(
             key_id,
@@ -249,28 +232,16 @@ class RevokeApiKey(Struct, frozen=True):
         await self.record(context, key)
         return key
 
-
-class GetApiKey(Struct, frozen=True):
-    """Use case getApiKey."""
-
-    store: WritableKeyStore
-
-    async def __call__(self, key_id: str) -> ApiKey:
+    async def get(self, key_id: str) -> ApiKey:
         """Return the key. Raises ``ApiKeyNotFound``."""
-        key = await self.store.get(key_id)
+        key = await self.change.store.get(key_id)
         if key is None:
             raise ApiKeyNotFound(details={"id": key_id})
         return key
 
-
-class ListApiKeys(Struct, frozen=True):
-    """Use case listApiKeys: one page of keys."""
-
-    store: WritableKeyStore
-
-    async def __call__(self, query: ListApiKeysQuery, *, after: str | None) -> Sequence[ApiKey]:
+    async def list(self, query: ListApiKeysQuery, *, after: str | None) -> Sequence[ApiKey]:
         """Return the keys after ``after`` in order of id; one more than the limit if there is one."""
-        return await self.store.list(after=after, limit=query.limit + 1)
+        return await self.change.store.list(after=after, limit=query.limit + 1)
 
 
 def require_targets(scopes: Collection[str] | None, *, said: bool) -> None:

@@ -5,12 +5,7 @@ from datetime import timedelta
 
 import pytest
 from identity_api_keys.manage import (
-    CreateApiKey,
-    GetApiKey,
-    ListApiKeys,
-    RevokeApiKey,
-    RotateApiKey,
-    UpdateApiKey,
+    ApiKeyAdministration,
     scopes_from_request,
 )
 from identity_api_keys.stored_changes import ChangeStored
@@ -51,23 +46,20 @@ class Desk:
         known = ApiKeyCache(self.clock)
         self.audit = Rows()
         change, record = ChangeStored(self.store, known), RecordKeyChange(Record(self.audit), str.upper, self.clock)
-        self._create = CreateApiKey(self.store, record, self.clock, dice)
-        self._rotate = RotateApiKey(change, record, self.clock, dice)
-        self._update = UpdateApiKey(change, record, self.clock)
-        self._revoke = RevokeApiKey(change, record, self.clock)
+        self.keys = ApiKeyAdministration(change, record, self.clock, dice)
         self._authenticate = AuthenticateApiKey([self.store], known, self.clock, str)
 
     def create(self, wanted: CreateApiKeyRequest = WANTED):
-        return asyncio.run(self._create(wanted, BY_OPERATOR))
+        return asyncio.run(self.keys.create(wanted, BY_OPERATOR))
 
     def rotate(self, key_id: str, grace_seconds: int = 0):
-        return asyncio.run(self._rotate(key_id, RotateApiKeyRequest(grace_seconds=grace_seconds), BY_OPERATOR))
+        return asyncio.run(self.keys.rotate(key_id, RotateApiKeyRequest(grace_seconds=grace_seconds), BY_OPERATOR))
 
     def update(self, key_id: str, **changes):
-        return asyncio.run(self._update(key_id, UpdateApiKeyRequest(**changes), BY_OPERATOR))
+        return asyncio.run(self.keys.update(key_id, UpdateApiKeyRequest(**changes), BY_OPERATOR))
 
     def revoke(self, key_id: str):
-        return asyncio.run(self._revoke(key_id, BY_OPERATOR))
+        return asyncio.run(self.keys.revoke(key_id, BY_OPERATOR))
 
     def works(self, text: str) -> bool:
         try:
@@ -120,10 +112,10 @@ def test_admin_and_scopes_have_their_meaning():
 def test_get_and_list():
     desk = Desk()
     made = sorted((desk.create().key for _ in range(3)), key=lambda key: key.id)
-    assert asyncio.run(GetApiKey(desk.store)(made[0].id)) == made[0]
-    assert list(asyncio.run(ListApiKeys(desk.store)(ListApiKeysQuery(limit=1), after=made[0].id))) == made[1:]
+    assert asyncio.run(desk.keys.get(made[0].id)) == made[0]
+    assert list(asyncio.run(desk.keys.list(ListApiKeysQuery(limit=1), after=made[0].id))) == made[1:]
     with pytest.raises(ApiKeyNotFound):
-        asyncio.run(GetApiKey(desk.store)("key_nobody"))
+        asyncio.run(desk.keys.get("key_nobody"))
 
 
 def test_update_changes_what_is_named_and_keeps_the_rest():

@@ -8,16 +8,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 from identity_api_keys import wire
-from identity_api_keys.administration import ApiKeyAdministration
 from identity_api_keys.handlers import ApiKeyHandlers
-from identity_api_keys.manage import (
-    CreateApiKey,
-    GetApiKey,
-    ListApiKeys,
-    RevokeApiKey,
-    RotateApiKey,
-    UpdateApiKey,
-)
+from identity_api_keys.manage import ApiKeyAdministration
 from identity_api_keys.stored_changes import ChangeStored
 from identity_kit.conformance.key_store import key
 
@@ -44,14 +36,7 @@ class World:
         self.store, self.clock, self.audit, dice = MemoryKeys(), MovingClock(), Rows(), Dice()
         change, fingerprint_of = ChangeStored(self.store, ApiKeyCache(self.clock)), partial(fingerprint, b"secret")
         record = RecordKeyChange(Record(self.audit), fingerprint_of, self.clock)
-        administration = ApiKeyAdministration(
-            create=CreateApiKey(self.store, record, self.clock, dice),
-            list=ListApiKeys(self.store),
-            get=GetApiKey(self.store),
-            update=UpdateApiKey(change, record, self.clock),
-            rotate=RotateApiKey(change, record, self.clock, dice),
-            revoke=RevokeApiKey(change, record, self.clock),
-        )
+        administration = ApiKeyAdministration(change, record, self.clock, dice)
         self.handlers = ApiKeyHandlers(administration, fingerprint_of)
 
     def ask(self, operation: str, body=None, *, key_id: str = "", caller=ADMIN, **query):

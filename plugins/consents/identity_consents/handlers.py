@@ -10,20 +10,8 @@ from identity_codec.multibase import base64url_encode
 from identity_codec.structs import convert
 from identity_codec.times import printed
 from identity_consents import wire
-from identity_consents.verifier_requests import (
-    AnswerVerifierRequest,
-    CreateVerifierRequest,
-    ListVerifierRequests,
-    ProofRequest,
-    VerifierRequests,
-)
-from identity_consents.waiting import (
-    AnswerConsentRequest,
-    ConsentRequests,
-    CreateConsentRequest,
-    ListConsentRequests,
-    WaitingRequest,
-)
+from identity_consents.verifier_requests import ProofRequest, VerifierRequests
+from identity_consents.waiting import ConsentRequests, WaitingRequest
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.use_cases.proofs.steps import VERIFY_SCOPE
 
@@ -37,11 +25,11 @@ class RequestHandlers(Struct, frozen=True):
     origin: str
 
     async def create_consent_request(self, request: Request) -> Answer:
-        made = await CreateConsentRequest(self.consents)(request.body, request)
+        made = await self.consents.create(request.body, request)
         return Answer(201, self._consent(made), headers=[NO_STORE])
 
     async def list_consent_requests(self, request: Request) -> Answer:
-        found = await ListConsentRequests(self.consents)(request.query, request.authenticated)
+        found = await self.consents.list(request.authenticated, request.query)
         return Answer(200, wire.ConsentRequestList(items=tuple(map(self._consent, found))), headers=[NO_STORE])
 
     async def get_consent_request(self, request: Request) -> Answer:
@@ -49,15 +37,15 @@ class RequestHandlers(Struct, frozen=True):
         return Answer(200, self._consent(found, approval), headers=[NO_STORE])
 
     async def answer_consent_request(self, request: Request) -> Answer:
-        found = await AnswerConsentRequest(self.consents)(request.path["consentId"], request.body, request)
+        found = await self.consents.answer(request.path["consentId"], request.body, request)
         return Answer(200, self._consent(found), headers=[NO_STORE])
 
     async def create_verifier_request(self, request: Request) -> Answer:
-        made = await CreateVerifierRequest(self.verifiers)(request.body, request)
+        made = await self.verifiers.create(request.body, request)
         return Answer(201, self._proof(made, request), headers=[NO_STORE])
 
     async def list_verifier_requests(self, request: Request) -> Answer:
-        found = await ListVerifierRequests(self.verifiers)(request.query, request.authenticated)
+        found = await self.verifiers.list(request.query, request.authenticated)
         return self._proofs(found, request)
 
     async def get_verifier_request(self, request: Request) -> Answer:
@@ -67,10 +55,10 @@ class RequestHandlers(Struct, frozen=True):
     async def cancel_verifier_request(self, request: Request) -> Answer:
         await self.verifiers.cancel(request.path["requestId"], request)
         every = wire.ListVerifierRequestsQuery()
-        return self._proofs(await ListVerifierRequests(self.verifiers)(every, request.authenticated), request)
+        return self._proofs(await self.verifiers.list(every, request.authenticated), request)
 
     async def answer_verifier_request(self, request: Request) -> Answer:
-        found = await AnswerVerifierRequest(self.verifiers)(request.path["requestId"], request.body, request)
+        found = await self.verifiers.answer(request.path["requestId"], request.body, request)
         shown = {name: found[name] for name in ("verified", "verdict", "missing", "errors")}
         return Answer(200, wire.HandedInProof(**shown), headers=[NO_STORE])
 

@@ -65,6 +65,53 @@ class VerifierRequests(Hidden, Struct, frozen=True):
     secret: bytes
     kernel: Kernel
 
+    async def create(self, wish: CreateVerifierRequestRequest, request: Request) -> ProofRequest:
+        """Store a request. Raises ``InvalidRequest``, ``QuotaExceeded``, and the refusals of createVerifierChallenge."""
+        value, caller, kernel = plain(wish), request.authenticated, self.kernel
+        read_question(value["predicates"])
+        for name in ("purpose", "reference", "schemaId"):
+            read_text(value, name, 2_048)
+        if "issuerDid" in value:
+            read_did(value, "issuerDid")
+        run = kernel.operations["createVerifierChallenge"]
+        made = await call_operation(run, request, caller, {"domain": wish.domain})
+        question = {name: value[name] for name in _EXPECTED if name in value}
+        question |= {"challenge": made["challenge"], "domain": made["domain"]}
+        id, now = kernel.random(16).hex(), kernel.clock.now()
+        content = [question, value.get("purpose", ""), value.get("reference", ""), _caller_json(caller)]
+        sealed = self.seal(orjson.dumps(content), _BOX + id.encode())
+        row = StoredRequest(id, PROOF, caller.owner, "", sealed, None, now, parse(made["expiresAt"]))
+        if not await self.stored.keep(row, of_owner=MOST, of_agent=MOST):
+            raise QuotaExceeded("Too many of your requests are open. Cancel one.", details={"quota": "requests"})
+        await kernel.need(Record)(request.context, Event(target=id), now)
+        return self.open(row)
+
+    async def list(self, query: ListVerifierRequestsQuery, caller: Caller) -> Sequence[ProofRequest]:
+        """Return the caller's newest requests. Raises ``Forbidden``."""
+        caller.require_scope(VERIFY_SCOPE)
+        rows = await self.stored.list(caller.owner, PROOF, self.kernel.clock.now() - KEPT)
+        return [one for one in map(self.open, rows) if query.status in (None, one.status)]
+
+    async def answer(self, id: str, wish: AnswerVerifierRequestRequest, request: Request) -> Mapping[str, Any]:
+        """Return the result of a proof, compared with the question. A proof that holds is the answer.
+
+        Raises ``RequestNotFound``, ``InvalidRequest``: for an expired or answered request; the refusals of verifyProof."""
+        found = await self.get(id)
+        if found.status != "waiting":
+            raise InvalidRequest("The request has been answered, or has expired. Ask the verifier for another one.")
+        run, body = self.kernel.operations["verifyProof"], plain(wish) | found.question
+        caller = await self.verifier_of(found.caller)
+        # An unauthenticated client's proof takes no worker of the verifier and adds no row to its history.
+        result: Mapping[str, Any] = await call_operation(run, request, None, body)
+        if result["errors"] != [_OF_ANOTHER]:
+            return {**result, "errors": [one for one in result["errors"] if one != _OF_ANOTHER]}
+        result = await call_operation(run, request, caller, body)
+        # The challenge is used up by the one verification that holds. A request that was cancelled meanwhile has no answer.
+        sealed = self.seal(orjson.dumps(result), _RESULT + id.encode())
+        if result["verified"] and not await self.stored.settle(id, sealed):
+            raise RequestNotFound
+        return result
+
     async def get(self, id: str) -> ProofRequest:
         """Return a request. Raises ``RequestNotFound``."""
         row = await self.stored.get(id, PROOF)
@@ -108,71 +155,6 @@ class VerifierRequests(Hidden, Struct, frozen=True):
 
     def _unseal(self, box: bytes, place: bytes) -> bytes:
         return sealing.unseal(self.secret, box, place)
-
-
-class CreateVerifierRequest(Struct, frozen=True):
-    """Use case createVerifierRequest."""
-
-    requests: VerifierRequests
-
-    async def __call__(self, wish: CreateVerifierRequestRequest, request: Request) -> ProofRequest:
-        """Store a request. Raises ``InvalidRequest``, ``QuotaExceeded``, and the refusals of createVerifierChallenge."""
-        value, caller, kernel = plain(wish), request.authenticated, self.requests.kernel
-        read_question(value["predicates"])
-        for name in ("purpose", "reference", "schemaId"):
-            read_text(value, name, 2_048)
-        if "issuerDid" in value:
-            read_did(value, "issuerDid")
-        run = kernel.operations["createVerifierChallenge"]
-        made = await call_operation(run, request, caller, {"domain": wish.domain})
-        question = {name: value[name] for name in _EXPECTED if name in value}
-        question |= {"challenge": made["challenge"], "domain": made["domain"]}
-        id, now = kernel.random(16).hex(), kernel.clock.now()
-        content = [question, value.get("purpose", ""), value.get("reference", ""), _caller_json(caller)]
-        sealed = self.requests.seal(orjson.dumps(content), _BOX + id.encode())
-        row = StoredRequest(id, PROOF, caller.owner, "", sealed, None, now, parse(made["expiresAt"]))
-        if not await self.requests.stored.keep(row, of_owner=MOST, of_agent=MOST):
-            raise QuotaExceeded("Too many of your requests are open. Cancel one.", details={"quota": "requests"})
-        await kernel.need(Record)(request.context, Event(target=id), now)
-        return self.requests.open(row)
-
-
-class ListVerifierRequests(Struct, frozen=True):
-    """Use case listVerifierRequests."""
-
-    requests: VerifierRequests
-
-    async def __call__(self, query: ListVerifierRequestsQuery, caller: Caller) -> Sequence[ProofRequest]:
-        """Return the caller's newest requests. Raises ``Forbidden``."""
-        caller.require_scope(VERIFY_SCOPE)
-        rows = await self.requests.stored.list(caller.owner, PROOF, self.requests.kernel.clock.now() - KEPT)
-        return [one for one in map(self.requests.open, rows) if query.status in (None, one.status)]
-
-
-class AnswerVerifierRequest(Struct, frozen=True):
-    """Use case answerVerifierRequest."""
-
-    requests: VerifierRequests
-
-    async def __call__(self, id: str, wish: AnswerVerifierRequestRequest, request: Request) -> Mapping[str, Any]:
-        """Return the result of a proof, compared with the question. A proof that holds is the answer.
-
-        Raises ``RequestNotFound``, ``InvalidRequest``: for an expired or answered request; the refusals of verifyProof."""
-        found = await self.requests.get(id)
-        if found.status != "waiting":
-            raise InvalidRequest("The request has been answered, or has expired. Ask the verifier for another one.")
-        run, body = self.requests.kernel.operations["verifyProof"], plain(wish) | found.question
-        caller = await self.requests.verifier_of(found.caller)
-        # An unauthenticated client's proof takes no worker of the verifier and adds no row to its history.
-        result: Mapping[str, Any] = await call_operation(run, request, None, body)
-        if result["errors"] != [_OF_ANOTHER]:
-            return {**result, "errors": [one for one in result["errors"] if one != _OF_ANOTHER]}
-        result = await call_operation(run, request, caller, body)
-        # The challenge is used up by the one verification that holds. A request that was cancelled meanwhile has no answer.
-        sealed = self.requests.seal(orjson.dumps(result), _RESULT + id.encode())
-        if result["verified"] and not await self.requests.stored.settle(id, sealed):
-            raise RequestNotFound
-        return result
 
 
 def _caller_json(caller: Caller) -> dict[str, str]:

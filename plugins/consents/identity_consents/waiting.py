@@ -34,6 +34,7 @@ OF_AGENT: Final = 5
 """Open requests to one holder, and of one agent to one holder."""
 
 _BOX: Final = b"identity: request of an agent, v1"
+_EVERY: Final = ListConsentRequestsQuery()
 
 
 class WaitingRequest(Struct, frozen=True):
@@ -65,6 +66,31 @@ class ConsentRequests(Struct, frozen=True):
     consents: HolderConsents
     kernel: Kernel
 
+    async def create(self, wish: CreateConsentRequestRequest, request: Request) -> WaitingRequest:
+        """Store a request. Raises ``Forbidden``: when the holder does not know the agent; ``InvalidDid``, ``InvalidRequest``,
+        ``DidDeactivated``, ``QuotaExceeded``."""
+        agent, holder = str(person_of(request.authenticated)), str(Did.parse(wish.holder_did))
+        value = plain(wish)
+        shown = {"agentDid": agent} | {one: value[one] for one in ("predicates", "domain", "purpose") if one in value}
+        read_request(orjson.dumps(shown).decode())
+        if not await self.is_known(agent, holder, request):
+            raise Forbidden("The holder has given this agent no delegation and no nickname. Hand her a link.")
+        await self.kernel.dids.active(Did.parse(holder))
+        asked = self.consents.ask(agent, holder, shown, timedelta(seconds=value_or(wish.lifetime, 900)))
+        waiting = await self.keep(asked, shown)
+        await self.record(request, holder)
+        return waiting
+
+    async def answer(self, id: str, wish: AnswerConsentRequestRequest, request: Request) -> WaitingRequest:
+        """Store the answer of the holder. Raises ``RequestNotFound``, ``InvalidRequest``, ``IbctInvalid``."""
+        found, _ = await self.get(id, request.authenticated)
+        if value_or(wish.declined, False) is (wish.ibct is not UNSET):
+            raise InvalidRequest("An answer has credentialId and ibct, or declined.", details={"member": "declined"})
+        text = "null" if value_or(wish.declined, False) else request.body_octets.decode()
+        await self.consents.answer(found.reply, str(person_of(request.authenticated)), text)
+        await self.record(request, found.stored.agent)
+        return (await self.get(id, request.authenticated))[0]
+
     async def is_known(self, agent: str, holder: str, request: Request) -> bool:
         """Return whether the holder has given the agent a delegation that is not over, or a nickname. A delegation by another agent does
         not count: one agent could fill her list under many DIDs."""
@@ -88,10 +114,10 @@ class ConsentRequests(Struct, frozen=True):
             raise QuotaExceeded("Too many requests wait for this holder.", details={"quota": "consents"})
         return WaitingRequest(row, shown, asked.reply, "waiting")
 
-    async def list(self, caller: Caller) -> Sequence[WaitingRequest]:
-        """Return the requests to the caller that have not expired. Raises ``Forbidden``."""
+    async def list(self, caller: Caller, query: ListConsentRequestsQuery = _EVERY) -> Sequence[WaitingRequest]:
+        """Return the requests to the caller that have not expired, the newest first. Raises ``Forbidden``."""
         rows = await self.stored.list(str(person_of(caller)), CONSENT, self.kernel.clock.now())
-        return [self._open(row) for row in rows]
+        return [one for one in map(self._open, rows) if query.status in (None, one.status)]
 
     async def record(self, request: Request, target: str) -> None:
         """Write a line of the audit log."""
@@ -121,53 +147,6 @@ class ConsentRequests(Struct, frozen=True):
     def _open(self, row: StoredRequest) -> WaitingRequest:
         shown, reply = orjson.loads(sealing.unseal(self.consents.secret, row.sealed, _BOX + row.id.encode()))
         return WaitingRequest(row, shown, reply, self._status(row))
-
-
-class CreateConsentRequest(Struct, frozen=True):
-    """Use case createConsentRequest."""
-
-    requests: ConsentRequests
-
-    async def __call__(self, wish: CreateConsentRequestRequest, request: Request) -> WaitingRequest:
-        """Store a request. Raises ``Forbidden``: when the holder does not know the agent; ``InvalidDid``, ``InvalidRequest``,
-        ``DidDeactivated``, ``QuotaExceeded``."""
-        agent, holder = str(person_of(request.authenticated)), str(Did.parse(wish.holder_did))
-        value = plain(wish)
-        shown = {"agentDid": agent} | {one: value[one] for one in ("predicates", "domain", "purpose") if one in value}
-        read_request(orjson.dumps(shown).decode())
-        if not await self.requests.is_known(agent, holder, request):
-            raise Forbidden("The holder has given this agent no delegation and no nickname. Hand her a link.")
-        await self.requests.kernel.dids.active(Did.parse(holder))
-        asked = self.requests.consents.ask(agent, holder, shown, timedelta(seconds=value_or(wish.lifetime, 900)))
-        waiting = await self.requests.keep(asked, shown)
-        await self.requests.record(request, holder)
-        return waiting
-
-
-class ListConsentRequests(Struct, frozen=True):
-    """Use case listConsentRequests."""
-
-    requests: ConsentRequests
-
-    async def __call__(self, query: ListConsentRequestsQuery, caller: Caller) -> Sequence[WaitingRequest]:
-        """Return the requests to the caller that have not expired, the newest first. Raises ``Forbidden``."""
-        return [one for one in await self.requests.list(caller) if query.status in (None, one.status)]
-
-
-class AnswerConsentRequest(Struct, frozen=True):
-    """Use case answerConsentRequest."""
-
-    requests: ConsentRequests
-
-    async def __call__(self, id: str, wish: AnswerConsentRequestRequest, request: Request) -> WaitingRequest:
-        """Store the answer of the holder. Raises ``RequestNotFound``, ``InvalidRequest``, ``IbctInvalid``."""
-        found, _ = await self.requests.get(id, request.authenticated)
-        if value_or(wish.declined, False) is (wish.ibct is not UNSET):
-            raise InvalidRequest("An answer has credentialId and ibct, or declined.", details={"member": "declined"})
-        text = "null" if value_or(wish.declined, False) else request.body_octets.decode()
-        await self.requests.consents.answer(found.reply, str(person_of(request.authenticated)), text)
-        await self.requests.record(request, found.stored.agent)
-        return (await self.requests.get(id, request.authenticated))[0]
 
 
 class HolderQuestions(Struct, frozen=True):

@@ -32,15 +32,7 @@ class SealedSettings:
 
 def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
     """Open the database and unseal the data key, which takes Argon2id's half second if there is a passphrase."""
-    path = context.data_dir / DATABASE
-    database = open_database(
-        context.database_url,
-        path,
-        processes=context.workers,
-        read_only=context.read_only,
-        mapped_mebibytes=context.mapped_mebibytes,
-        readers=context.database_readers,
-    )
+    database = open_database(context.database_url, context.data_dir / DATABASE, **context.opening)
     migrate(database, "identity_custodian_sealed.migrations", "custodian_")
     seal = Seal(
         database=database,

@@ -24,16 +24,12 @@ from identity_codec import sealing
 from identity_codec.values import Hidden
 from identity_core.database import Database, DatabaseAbsent, Transaction
 from identity_core.files import durable_draft, lock_folder, read_regular, require_own, sync_folder
+from identity_core.store.records import Table
 from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in
 
 PASSPHRASE, FILE = "passphrase", "file"
 DATABASE = "custodian.sqlite"
 
-_READ = "SELECT kind, salt, operations, memory_bytes, box, generation FROM custodian_seal WHERE id = 1"
-_INSERT = (
-    "INSERT INTO custodian_seal (id, kind, salt, operations, memory_bytes, box, generation) "
-    "VALUES (1, :kind, :salt, :operations, :memory_bytes, :box, :generation) ON CONFLICT DO NOTHING"
-)
 _REPLACE = (
     "UPDATE custodian_seal SET kind = :kind, salt = :salt, operations = :operations, memory_bytes = :memory_bytes, "
     "box = :box, generation = :generation WHERE id = 1 AND generation = :replaced"
@@ -87,26 +83,27 @@ class StoredSeal(Struct, frozen=True):
 
     def replace_seal(self, transaction: Transaction, *, replaced: int) -> bool:
         """Store it instead of the seal of that generation, and return whether that was there."""
-        return bool(transaction.execute(_REPLACE, {**self.parameters(), "replaced": replaced}).rowcount)
+        return bool(transaction.execute(_REPLACE, _SEAL.write(self, replaced=replaced)).rowcount)
 
-    def parameters(self) -> dict[str, object]:
-        """Return the columns."""
-        costs = {"operations": self.costs.operations, "memory_bytes": self.costs.memory_bytes}
-        return {"kind": self.kind, "salt": self.salt, "box": self.box, "generation": self.generation, **costs}
+
+def seals_in(table: str) -> Table[StoredSeal]:
+    """Return the columns of a table that holds one seal."""
+    return Table(table, StoredSeal, spread={"costs": ("operations", "memory_bytes")}, extra=("id",))
+
+
+_SEAL = seals_in("custodian_seal")
+_INSERT = f"{_SEAL.insert} ON CONFLICT DO NOTHING"
 
 
 def stored_seal(transaction: Transaction) -> StoredSeal | None:
     """Return the job that reads the row."""
-    return read_seal(transaction, _READ)
+    return read_seal(transaction, _SEAL)
 
 
-def read_seal(transaction: Transaction, statement: str) -> StoredSeal | None:
-    """Return the seal that the statement selects; None where there is none."""
-    found = transaction.execute(statement).fetchone()
-    if found is None:
-        return None
-    kind, salt, operations, memory_bytes, box, generation = found
-    return StoredSeal(kind, bytes(salt), Costs(operations, memory_bytes), bytes(box), generation)
+def read_seal(transaction: Transaction, table: Table[StoredSeal]) -> StoredSeal | None:
+    """Return the seal in the table; None where there is none."""
+    found = transaction.execute(f"{table.select} WHERE id = 1").fetchone()
+    return None if found is None else table.read(found)
 
 
 class Seal(Hidden, Struct, frozen=True):
@@ -194,7 +191,7 @@ class Seal(Hidden, Struct, frozen=True):
         key = self.random(sealing.KEY_BYTES)
         made = self.sealed(DataKey(1, key, (key,)))
         # Several processes may start at once; the first row stays, and all read it.
-        self.database.write_now(lambda transaction: transaction.execute(_INSERT, made.parameters()).rowcount)
+        self.database.write_now(lambda transaction: transaction.execute(_INSERT, _SEAL.write(made, id=1)).rowcount)
         return self.database.read_now(stored_seal) or made
 
     def _open_seal(self, row: StoredSeal) -> tuple[DataKey, bool]:

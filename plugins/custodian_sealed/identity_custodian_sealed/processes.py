@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from identity_codec.strict_json import JsonValue
 from identity_core.database import Transaction
 from identity_core.ports.custodian import KeyRefused
-from identity_custodian_sealed.data_key import FILE, Seal, StoredSeal, read_seal
+from identity_custodian_sealed.data_key import FILE, Seal, StoredSeal, read_seal, seals_in
 
 INTERVAL_SECONDS: Final = 5.0
 _WRITE_SECONDS: Final = 10.0
@@ -46,11 +46,9 @@ _LEAVE = "DELETE FROM custodian_processes WHERE id = :id"
 _LIVING = """
 SELECT host, number, answered, opens FROM custodian_processes WHERE seen_at >= {now} - :lifetime ORDER BY host, number
 """
-_OFFERED = "SELECT kind, salt, operations, memory_bytes, box, generation FROM custodian_offer WHERE id = 1"
-_OFFER = """
-INSERT INTO custodian_offer (id, kind, salt, operations, memory_bytes, box, generation)
-VALUES (1, :kind, :salt, :operations, :memory_bytes, :box, :generation)
-ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, salt = excluded.salt, operations = excluded.operations,
+_OFFERED = seals_in("custodian_offer")
+_OFFER = f"""
+{_OFFERED.insert} ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, salt = excluded.salt, operations = excluded.operations,
     memory_bytes = excluded.memory_bytes, box = excluded.box, generation = excluded.generation
 """
 _WITHDRAW = "DELETE FROM custodian_offer WHERE id = 1 AND box = :box"
@@ -106,7 +104,7 @@ def offered(seal: Seal, new: StoredSeal) -> Iterator[None]:
     if not _has_others(seal):
         yield
         return
-    database, parameters = seal.database, new.parameters()
+    database, parameters = seal.database, _OFFERED.write(new, id=1)
     database.write_now(lambda transaction: transaction.execute(_OFFER, parameters).rowcount)
     try:
         until = time.monotonic() + PATIENCE_SECONDS

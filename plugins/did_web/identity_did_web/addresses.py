@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -69,30 +71,23 @@ def network_of(address: str) -> str:
     return str(found.ipv4_mapped or ipaddress.ip_network((int(found) >> 64 << 64, 64)))
 
 
-class Addresses:
+class Addresses(Struct, eq=False):
     """Looks names up on threads of its own. ``look_up`` has the form of ``socket.getaddrinfo``.
 
     A look-up cannot be ended, and a slow name server may hold its thread for longer than the caller waits. So one site may have
     at most ``share`` look-ups at a time.
     """
 
-    def __init__(
-        self,
-        threads: Executor,
-        allowed: Sequence[Network],
-        look_up: Callable[..., Sequence[Any]] = socket.getaddrinfo,
-        share: int = 4,
-    ) -> None:
-        self._threads = threads
-        self._allowed = tuple(allowed)
-        self._look_up = look_up
-        self._share = share
-        self._lock = threading.Lock()
-        self._running: Counter[str] = Counter()
+    threads: Executor
+    allowed: Sequence[Network]
+    look_up: Callable[..., Sequence[Any]] = socket.getaddrinfo
+    share: int = 4
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _running: Counter[str] = field(default_factory=Counter)
 
     def _counted(self, site: str, *arguments: Any) -> Sequence[Any]:
         try:
-            return self._look_up(*arguments)
+            return self.look_up(*arguments)
         finally:
             with self._lock:
                 self._running[site] -= 1
@@ -102,14 +97,14 @@ class Addresses:
         """Return the address to connect to. Raises ``NoSuchHost``, and ``OSError`` when the name could not be looked up."""
         loop, site = asyncio.get_running_loop(), site_of(host)
         with self._lock:
-            if self._running[site] >= self._share:
+            if self._running[site] >= self.share:
                 raise OSError("the name servers of the site have not answered earlier look-ups")
             self._running[site] += 1
         try:
             # Shielded: one that is cancelled before its thread begins would never be counted off.
             found = await asyncio.shield(
                 loop.run_in_executor(
-                    self._threads, self._counted, site, host, port, socket.AF_UNSPEC, socket.SOCK_STREAM
+                    self.threads, self._counted, site, host, port, socket.AF_UNSPEC, socket.SOCK_STREAM
                 )
             )
         except socket.gaierror as error:
@@ -120,7 +115,7 @@ class Addresses:
             raise NoSuchHost("the name cannot be looked up") from error
         texts = [str(entry[4][0]) for entry in found]
         for text in texts:
-            if not is_public(ipaddress.ip_address(text), self._allowed):
+            if not is_public(ipaddress.ip_address(text), self.allowed):
                 raise NoSuchHost(f"{text} is not public")
         if not texts:
             raise NoSuchHost("the name has no address")
@@ -128,4 +123,4 @@ class Addresses:
 
     def close(self) -> None:
         """End the threads; a look-up that hangs is left behind."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.threads.shutdown(wait=False, cancel_futures=True)

@@ -12,15 +12,7 @@ __all__ = ["SqlKeys", "identity_provide_key_store"]
 
 def build(settings: NoSettings, context: BuildContext) -> SqlKeys:
     """Open the database and bring its tables up to date. Raises ``DatabaseUnavailable`` or ``MigrationFailed``."""
-    path = context.data_dir / "keys.sqlite"
-    database = open_database(
-        context.database_url,
-        path,
-        processes=context.workers,
-        read_only=context.read_only,
-        mapped_mebibytes=context.mapped_mebibytes,
-        readers=context.database_readers,
-    )
+    database = open_database(context.database_url, context.data_dir / "keys.sqlite", **context.opening)
     migrate(database, "identity_keys_sql.migrations", "keys_")
     return SqlKeys(database)
 

@@ -48,14 +48,7 @@ class EvmLedger:
         ``WrongChain`` when the index is another contract's, ``DatabaseError``."""
         configured = settings.configured()
         sender = sender_of(settings, configured.chain_id)
-        path = context.data_dir / "ledger_evm.sqlite"
-        database = open_database(
-            context.database_url,
-            path,
-            processes=context.workers,
-            mapped_mebibytes=context.mapped_mebibytes,
-            readers=context.database_readers,
-        )
+        database = open_database(context.database_url, context.data_dir / "ledger_evm.sqlite", **context.opening)
         migrate(database, "identity_ledger_evm.migrations", "evm_")
         wanted = (configured.chain_id, configured.contract)
         owner = database.write_now(lambda transaction: index.start(transaction, *wanted, settings.from_block))

@@ -17,11 +17,6 @@ from identity_ledger_evm.fees import Fees
 Kind = Literal["append", "anchor", "revocation", "filler"]
 State = Literal["submitted", "mined", "confirmed", "failed"]
 
-_COLUMNS = (
-    "SELECT id, nonce, kind, data, gas, state, signed_in, hash, block_number, block_hash, reason FROM evm_transactions"
-)
-_OPEN = f"{_COLUMNS} WHERE state IN ('submitted', 'mined') ORDER BY nonce"
-_FIND = f"{_COLUMNS} WHERE id = :id"
 _NEXT = "SELECT coalesce(max(nonce), -1) + 1 FROM evm_transactions"
 _INSERT = """
 INSERT INTO evm_transactions (nonce, kind, data, gas, state, signed_in, reason)
@@ -76,19 +71,22 @@ class Attempt(Struct, frozen=True):
     fees: Fees
 
 
+_TRANSACTIONS = Table("evm_transactions", Outgoing)
+_OPEN = f"{_TRANSACTIONS.select} WHERE state IN ('submitted', 'mined') ORDER BY nonce"
+_FIND = f"{_TRANSACTIONS.select} WHERE id = :id"
 _TABLE = Table("evm_attempts", Attempt, spread={"fees": ("most", "tip")}, extra=("transaction_id",))
 _ATTEMPTS = f"{_TABLE.select} WHERE transaction_id = :id ORDER BY number DESC"
 
 
 def open_ones(transaction: Transaction) -> Sequence[Outgoing]:
     """Return the transactions that are not final, in order of nonces."""
-    return [_outgoing(row) for row in transaction.execute(_OPEN).fetchall()]
+    return [_TRANSACTIONS.read(row) for row in transaction.execute(_OPEN).fetchall()]
 
 
 def find(transaction: Transaction, number: int) -> Outgoing | None:
     """Return one of them."""
     row = transaction.execute(_FIND, {"id": number}).fetchone()
-    return None if row is None else _outgoing(row)
+    return None if row is None else _TRANSACTIONS.read(row)
 
 
 def by_hash(transaction: Transaction, attempt: bytes) -> Outgoing | None:
@@ -153,22 +151,3 @@ def back(transaction: Transaction, number: int, head: int) -> None:
 def reopen(transaction: Transaction, number: int, head: int) -> int:
     """Send everything above this block again; how many that are."""
     return len(transaction.execute(_REOPEN, {"number": number, "head": head}).fetchall())
-
-
-def _outgoing(
-    row: tuple[int, int, Kind, bytes, int, State, int, bytes | None, int | None, bytes | None, str],
-) -> Outgoing:
-    number, nonce, kind, data, gas, state, signed_in, digest, block, block_hash, reason = row
-    return Outgoing(
-        number,
-        nonce,
-        kind,
-        bytes(data),
-        gas,
-        state,
-        signed_in,
-        None if digest is None else bytes(digest),
-        block,
-        None if block_hash is None else bytes(block_hash),
-        reason,
-    )

@@ -12,14 +12,7 @@ __all__ = ["SqlLedger", "identity_provide_ledger_backend"]
 def build(settings: NoSettings, context: BuildContext) -> SqlLedger:
     """Open the ledger and bring its tables up to date."""
     return SqlLedger.open(
-        context.data_dir,
-        context.database_url,
-        clock=context.clock,
-        processes=context.workers,
-        read_only=context.read_only,
-        mapped_mebibytes=context.mapped_mebibytes,
-        readers=context.database_readers,
-        shared=context.database,
+        context.data_dir, context.database_url, clock=context.clock, shared=context.database, **context.opening
     )
 
 

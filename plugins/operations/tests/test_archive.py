@@ -6,16 +6,15 @@ import io
 import json
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from identity_operations.backup import seal
 from identity_operations.backup.archive import described, read_archive, write_archive
-from identity_operations.backup.manifest import BackedUpFile, BackupManifest
+from identity_operations.backup.manifest import FORMAT, BackedUpFile, BackupManifest
 from identity_operations.backup.seal import CHUNK, MAGIC, BackupInvalid, OperatorKey, SealedReader, SealedWriter
-from identity_transparency.remembered import Remembered
+from msgspec import UNSET
 
 from identity_codec import ed25519, sealing
 from identity_codec.values import replace
@@ -191,9 +190,19 @@ def note(key: VerifierKey = LOG) -> bytes:
 
 
 def manifest(*files: BackedUpFile) -> BackupManifest:
-    end = Remembered(note(), 3, bytes(32))
     return BackupManifest(
-        datetime(2026, 1, 2, tzinfo=UTC), "1.0.0", "sql", "sealed", "pkcs11", {"store_migrations": 13}, LOG, end, files
+        format=FORMAT,
+        created_at="2026-01-02T00:00:00Z",
+        version="1.0.0",
+        ledger="sql",
+        custodian="sealed",
+        schema={"store_migrations": 13},
+        verifier_key=str(LOG),
+        checkpoint=note().decode(),
+        audit_lines=3,
+        audit_link=bytes(32).hex(),
+        files=files,
+        holders="pkcs11",
     )
 
 
@@ -329,7 +338,7 @@ def test_a_manifest_of_before_names_no_keeper_of_holders_secrets(content: Path) 
     read = json.loads(whole.encode())
     assert read.pop("holders") == "pkcs11"
     before = BackupManifest.parse(json.dumps(read).encode())
-    assert before == replace(whole, holders=None)
+    assert before == replace(whole, holders=UNSET)
     assert "holders" not in json.loads(before.encode())
     for wrong in (7, None, "x" * 101):
         with pytest.raises(BackupInvalid):

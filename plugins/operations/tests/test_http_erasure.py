@@ -10,6 +10,7 @@ from tests.attack.conftest import Target
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.attack.test_http_credentials import mint
 from tests.attack.test_http_delegations import delegate, signed, terms
+from tests.attack.test_http_issuing import Office, ask
 
 RECORDS = f"{PREFIX}/dashboard/records"
 TIMELINE: dict[str, Any] = {"kinds": ["timeline"]}
@@ -63,6 +64,16 @@ def test_kinds_are_those_that_there_are(target: Target, hana: Holder, kinds: Any
     body = {"kinds": kinds}
     assert erase(target, body, signed(hana, "erase", body)).outcome == (400, "INVALID_REQUEST")
     assert happened(hana) == 1
+
+
+def test_issuer_reads_an_erased_credential_without_values(target: Target) -> None:
+    office = Office.open(target.wire, target.stranger)
+    credential = office.issued()
+    body = {"kinds": ["credentials"]}
+    assert erase(target, body, signed(office.hana, "erase", body)).json["erased"]["credentials"] == 1
+    shown = ask(office.ivo, "GET", f"/credentials/{credential['id']}")
+    assert (shown.status, shown.json["holderDid"]) == (200, "did:erased:holder")
+    assert b"Hana" not in shown.body
 
 
 def test_a_key_and_a_token_need_the_scope_and_the_holder(target: Target, hana: Holder) -> None:

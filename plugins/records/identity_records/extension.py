@@ -26,7 +26,7 @@ from identity_core.use_cases.delegations.read import DelegationAccess
 from identity_core.use_cases.record import Record
 from identity_records.audit import AuditLines, audit_of
 from identity_records.handlers import RecordsHandlers
-from identity_records.labels import DeleteLabel, ListLabels, SetLabel, StoredLabels
+from identity_records.labels import Labels, StoredLabels
 from identity_records.store import ActivityRows, StoredTimeline, StoredVerifications
 from identity_records.use_cases.audit import CheckAuditChain, CutAuditLog, FollowAuditChain, ListAuditLines
 from identity_records.use_cases.credentials import GetCredentialStats, StoredCredentialCounts
@@ -34,7 +34,7 @@ from identity_records.use_cases.delegations import SuspendDelegations
 from identity_records.use_cases.disclosures import ResetDisclosures
 from identity_records.use_cases.names import DescribeDids
 from identity_records.use_cases.timeline import GetDashboardTimeline
-from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+from identity_records.use_cases.verifications import ReadVerifications
 from identity_records.wire import DOCUMENT
 
 log = logging.getLogger("identity.records")
@@ -83,11 +83,8 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     handlers = RecordsHandlers(
         ListAuditLines(audit),
         GetDashboardTimeline(StoredTimeline(store.database)),
-        ListVerificationHistory(verifications, proofs, access, clock),
-        GetVerificationStats(verifications),
-        ListLabels(labels),
-        SetLabel(labels, record, clock),
-        DeleteLabel(labels, record, clock),
+        ReadVerifications(verifications, proofs, access, clock),
+        Labels(labels, record, clock),
         ResetDisclosures(kernel.need(CredentialAccess), store.credentials, record, clock),
         SuspendDelegations(
             store.delegations, SuspendDelegation(DelegationAccess(store.delegations), record, clock), clock

@@ -15,7 +15,7 @@ from identity_core.api.proofs import anchor
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
 from identity_records import wire
-from identity_records.labels import DeleteLabel, ListLabels, NamedDid, SetLabel
+from identity_records.labels import Labels, NamedDid
 from identity_records.store import TimelineRow, VerificationRow
 from identity_records.use_cases.audit import ListAuditLines
 from identity_records.use_cases.credentials import GetCredentialStats
@@ -23,7 +23,7 @@ from identity_records.use_cases.delegations import SuspendDelegations
 from identity_records.use_cases.disclosures import ResetDisclosures
 from identity_records.use_cases.names import DescribedDid, DescribeDids
 from identity_records.use_cases.timeline import GetDashboardTimeline
-from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+from identity_records.use_cases.verifications import ReadVerifications
 
 
 class RecordsHandlers(Struct, frozen=True):
@@ -32,11 +32,8 @@ class RecordsHandlers(Struct, frozen=True):
 
     lines: ListAuditLines
     timeline: GetDashboardTimeline
-    history: ListVerificationHistory
-    counts: GetVerificationStats
-    labels: ListLabels
-    label: SetLabel
-    unlabel: DeleteLabel
+    verifications: ReadVerifications
+    labels: Labels
     reset: ResetDisclosures
     suspend: SuspendDelegations
     credentials: GetCredentialStats
@@ -60,13 +57,13 @@ class RecordsHandlers(Struct, frozen=True):
     async def list_verification_history(self, request: Request) -> Answer:
         query: wire.ListVerificationHistoryQuery = request.query
         reader = request.authenticated
-        rows = await self.history(query, reader, before=position(query.cursor, ROW_ID, "verifications "))
+        rows = await self.verifications.list(query, reader, before=position(query.cursor, ROW_ID, "verifications "))
         page, following = page_of(rows, query.limit, lambda row: row.id, "verifications ")
         body = wire.VerificationHistory(items=tuple(_row(row, reader) for row in page), next_cursor=following)
         return Answer(200, body, headers=[NO_STORE])
 
     async def get_verification_stats(self, request: Request) -> Answer:
-        counts = await self.counts(request.query, request.authenticated)
+        counts = await self.verifications.counts(request.query, request.authenticated)
         body = wire.VerificationStats(
             total=counts.total,
             valid=counts.valid,
@@ -77,16 +74,15 @@ class RecordsHandlers(Struct, frozen=True):
         return Answer(200, body, headers=[NO_STORE])
 
     async def list_labels(self, request: Request) -> Answer:
-        found = await self.labels(request.authenticated)
+        found = await self.labels.list(request.authenticated)
         return Answer(200, wire.LabelList(items=tuple(map(_label, found))), headers=[NO_STORE])
 
     async def set_label(self, request: Request) -> Answer:
-        return Answer(
-            200, _label(await self.label(request.path["namedDid"], request.body, request.context)), headers=[NO_STORE]
-        )
+        named = await self.labels.set(request.path["namedDid"], request.body, request.context)
+        return Answer(200, _label(named), headers=[NO_STORE])
 
     async def delete_label(self, request: Request) -> Answer:
-        await self.unlabel(request.path["namedDid"], request.context)
+        await self.labels.delete(request.path["namedDid"], request.context)
         return await self.list_labels(request)
 
     async def reset_disclosures(self, request: Request) -> Answer:

@@ -98,24 +98,19 @@ def _owner(caller: Caller) -> str:
     return str(caller.person)
 
 
-class ListLabels(Struct, frozen=True):
-    """The nicknames that the caller gave. Raises ``Forbidden``."""
-
-    labels: StoredLabels
-
-    async def __call__(self, caller: Caller) -> Sequence[NamedDid]:
-        return await self.labels.list(_owner(caller))
-
-
-class SetLabel(Struct, frozen=True):
-    """The operation setLabel. Raises ``Forbidden``, ``InvalidDid``, ``InvalidRequest``, ``QuotaExceeded``. The audit log names the
-    caller alone."""
+class Labels(Struct, frozen=True):
+    """The operations listLabels, setLabel, deleteLabel. All raise ``Forbidden``. The audit log names the caller alone."""
 
     labels: StoredLabels
     record: Record
     clock: Clock
 
-    async def __call__(self, did: str, wish: SetLabelRequest, context: RequestContext) -> NamedDid:
+    async def list(self, caller: Caller) -> Sequence[NamedDid]:
+        """Return the nicknames that the caller gave."""
+        return await self.labels.list(_owner(caller))
+
+    async def set(self, did: str, wish: SetLabelRequest, context: RequestContext) -> NamedDid:
+        """Raises ``InvalidDid``, ``InvalidRequest``, ``QuotaExceeded``."""
         owner, now = _owner(context.caller), self.clock.now()
         if not wish.label.isprintable() or not wish.label.strip():
             raise InvalidRequest("label has characters that are not printable.", details={"member": "label"})
@@ -127,15 +122,8 @@ class SetLabel(Struct, frozen=True):
         await self.record(context, Event(target=owner), now)
         return named
 
-
-class DeleteLabel(Struct, frozen=True):
-    """The operation deleteLabel. Raises ``Forbidden``, ``InvalidDid``."""
-
-    labels: StoredLabels
-    record: Record
-    clock: Clock
-
-    async def __call__(self, did: str, context: RequestContext) -> None:
+    async def delete(self, did: str, context: RequestContext) -> None:
+        """Raises ``InvalidDid``."""
         owner = _owner(context.caller)
         await self.labels.delete(owner, str(Did.parse(did)))
         await self.record(context, Event(target=owner), self.clock.now())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from identity_operations.retention import StoredRecords
 from identity_records import labels
 from identity_records.extension import LABELS
-from identity_records.labels import DeleteLabel, ListLabels, NamedDid, SetLabel, StoredLabels
+from identity_records.labels import Labels, NamedDid, StoredLabels
 from identity_records.wire import SetLabelRequest
 
 from identity_codec import sealing
@@ -35,13 +36,18 @@ def stored(store: Store) -> StoredLabels:
     return StoredLabels(store.database, b"\x01" * 32, os.urandom)
 
 
+def labels_of(store: Store, stored: StoredLabels) -> Labels:
+    return Labels(stored, Record(store.activity), MovableClock(START))
+
+
 def give(store: Store, stored: StoredLabels, text: str, did: str = SHOP, caller: Caller = HERS) -> NamedDid:
     wish, context = SetLabelRequest(label=text), RequestContext("setLabel", caller, "r")
-    return asyncio.run(SetLabel(stored, Record(store.activity), MovableClock(START))(did, wish, context))
+    return asyncio.run(labels_of(store, stored).set(did, wish, context))
 
 
 def read(stored: StoredLabels, caller: Caller = HERS) -> list[NamedDid]:
-    return [*asyncio.run(ListLabels(stored)(caller))]
+    unused: Any = None
+    return [*asyncio.run(Labels(stored, unused, unused).list(caller))]
 
 
 def test_a_label_is_read_by_its_owner_alone(store: Store, stored: StoredLabels) -> None:
@@ -72,9 +78,7 @@ def test_labels_are_refused_to_callers_for_others(store: Store, stored: StoredLa
     with pytest.raises(Forbidden):
         give(store, stored, "Mine", caller=caller)
     with pytest.raises(Forbidden):
-        asyncio.run(
-            DeleteLabel(stored, Record(store.activity), MovableClock(START))(SHOP, RequestContext("d", caller, "r"))
-        )
+        asyncio.run(labels_of(store, stored).delete(SHOP, RequestContext("d", caller, "r")))
 
 
 def test_the_row_shows_neither_did_nor_label(store: Store, stored: StoredLabels) -> None:
@@ -99,7 +103,7 @@ def test_a_label_is_replaced_and_taken_back(store: Store, stored: StoredLabels) 
     assert [one.label for one in read(stored)] == ["The shop"]
     give(store, stored, "The other shop")
     assert [one.label for one in read(stored)] == ["The other shop"]
-    take = DeleteLabel(stored, Record(store.activity), MovableClock(START))
+    take = labels_of(store, stored).delete
     for _ in range(2):
         asyncio.run(take(SHOP, RequestContext("deleteLabel", HERS, "r")))
         assert read(stored) == []

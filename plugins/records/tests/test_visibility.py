@@ -12,7 +12,7 @@ from identity_records.audit import audit_of
 from identity_records.store import StoredTimeline, StoredVerifications, TimelineEntry, Verification
 from identity_records.use_cases.audit import ListAuditLines
 from identity_records.use_cases.timeline import GetDashboardTimeline
-from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+from identity_records.use_cases.verifications import ReadVerifications
 from identity_records.wire import (
     GetDashboardTimelineQuery,
     GetVerificationStatsQuery,
@@ -63,16 +63,11 @@ def store(tmp_path: Path) -> Store:
 
 def list_seen(store: Store, caller: Caller, wish: ListVerificationHistoryQuery = ANY) -> Sequence[Verification]:
     access = ProofAccess(StoredProofs.from_store(store), StoredVerifierChallenges(store.database))
-    rows = asyncio.run(
-        ListVerificationHistory(
-            StoredVerifications(store.database), StoredProofs.from_store(store), access, MovableClock()
-        )(wish, caller)
+    reads = ReadVerifications(
+        StoredVerifications(store.database), StoredProofs.from_store(store), access, MovableClock()
     )
-    counts = asyncio.run(
-        GetVerificationStats(StoredVerifications(store.database))(
-            GetVerificationStatsQuery(holder_did=wish.holder_did), caller
-        )
-    )
+    rows = asyncio.run(reads.list(wish, caller))
+    counts = asyncio.run(reads.counts(GetVerificationStatsQuery(holder_did=wish.holder_did), caller))
     assert counts.total == len(rows)
     return [row.verification for row in rows]
 

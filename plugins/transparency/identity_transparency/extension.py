@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from functools import partial
 
 from identity_commands.beside import store_beside
 
+from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.probes import probe_fault
 from identity_core.cache import BoundedCache
 from identity_core.database import Database
@@ -27,25 +28,13 @@ from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.store import StoredWitnessFiles
 from identity_transparency.use_cases.approvals import (
     LOGS_KNOWN,
-    ApproveDidVersion,
-    GetDidApprovals,
-    PublishApprovals,
-    PublishedApprovals,
+    LogApprovals,
     ReadWitnessedLog,
 )
 from identity_transparency.use_cases.events import ListEvents
 from identity_transparency.use_cases.feed import WitnessFeeder
 from identity_transparency.use_cases.project import TransparencyLog
-from identity_transparency.use_cases.read import (
-    GetLedgerBlock,
-    GetLedgerCheckpoint,
-    GetLedgerConsistencyProof,
-    GetLedgerInclusionProof,
-    GetLedgerKey,
-    GetLedgerTile,
-    GetLedgerTransaction,
-    ProveEntry,
-)
+from identity_transparency.use_cases.read import LedgerReads
 from identity_transparency.use_cases.watch import WatchStorage
 from identity_transparency.wire import DOCUMENT
 from identity_transparency.witnesses import feed_witnesses
@@ -57,26 +46,24 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
     watch, database = kernel.need(WatchStorage), kernel.need(Database)
     log = watch.log
     files = StoredWitnessFiles(database, kernel.need(StoredEvents))
-    recorded = ReadWitnessedLog(log.ledger, BoundedCache(LOGS_KNOWN))
-    approvals = GetDidApprovals(recorded, files)
-    approve = ApproveDidVersion(PublishApprovals(recorded, files), approvals, kernel.clock)
+    approvals = LogApprovals(ReadWitnessedLog(log.ledger, BoundedCache(LOGS_KNOWN)), files, kernel.clock)
     async with AsyncExitStack() as stack:
         kept = StoredCosignedCheckpoints(database)
         feeder = await feed_witnesses(kernel.settings, log, kept, kernel.clock, stack)
         watch.hold_up(feeder)
         if feeder is not None:
             watch.wake(feeder)
-        note = partial(newest_note, feeder)
-        places = places_of(feeder, ProveEntry(log, note))
-        ledger = _ledger_handlers(log, note, bundles=kernel.settings.log.after_deactivation == "visible")
+        has_bundles = kernel.settings.log.after_deactivation == "visible"
+        reads = LedgerReads(log, partial(newest_note, feeder), has_bundles)
+        ledger = LedgerHandlers(reads)
         events = EventHandlers(ListEvents(kernel.need(Documents)))
         size = Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: watch.log_size)
         yield Contribution(
-            handlers=(ledger, events, ApprovalHandlers(kernel.dids, approvals, approve)),
+            handlers=(ledger, events, ApprovalHandlers(kernel.dids, approvals)),
             services={
                 TransparencyLog: log,
-                LogPlaces: places,
-                WitnessApprovals: PublishedApprovals(recorded, files),
+                LogPlaces: places_of(feeder, reads),
+                WitnessApprovals: approvals,
                 LedgerHandlers: ledger,
                 EventHandlers: events,
             },
@@ -90,30 +77,17 @@ def newest_note(feeder: WitnessFeeder | None) -> bytes | None:
     return None if feeder is None or feeder.cosigned.last is None else feeder.cosigned.last.encoded
 
 
-def places_of(feeder: WitnessFeeder | None, prove: ProveEntry) -> LogPlaces:
+def places_of(feeder: WitnessFeeder | None, reads: LedgerReads) -> LogPlaces:
     """Return what the kernel uses of the log and of the witnesses."""
     if feeder is None:
-        return LogPlaces(prove=prove)
+        return LogPlaces(prove=reads.prove)
     cosigned = feeder.cosigned
     return LogPlaces(
         cosigned.place,
         lambda: cosigned.size,
         lambda: {one.name: (one.reason, one.size) for one in feeder.fed},
         lambda: feeder.fault,
-        prove,
-    )
-
-
-def _ledger_handlers(log: TransparencyLog, note: Callable[[], bytes | None], *, bundles: bool) -> LedgerHandlers:
-    transaction = GetLedgerTransaction(log)
-    return LedgerHandlers(
-        GetLedgerKey(log),
-        transaction,
-        GetLedgerBlock(log.ledger),
-        GetLedgerCheckpoint(log, note),
-        GetLedgerTile(log, bundles),
-        GetLedgerInclusionProof(log, transaction),
-        GetLedgerConsistencyProof(log),
+        reads.prove,
     )
 
 
@@ -126,12 +100,12 @@ def witness_gauges(feeder: WitnessFeeder) -> Iterator[Gauge]:
 
 
 @contextlib.asynccontextmanager
-async def approvals_to_publish(settings: Settings) -> AsyncIterator[PublishApprovals]:
+async def approvals_to_publish(settings: Settings) -> AsyncIterator[LogApprovals]:
     """Open what publishes approvals of did:webvh logs, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         plugins, _, store = await store_beside(settings, stack)
         recorded = ReadWitnessedLog(plugins.ledger(settings.ledger.backend), BoundedCache(1))
-        yield PublishApprovals(recorded, StoredWitnessFiles(store.database, store.activity))
+        yield LogApprovals(recorded, StoredWitnessFiles(store.database, store.activity), SystemClock())
 
 
 @hookimpl

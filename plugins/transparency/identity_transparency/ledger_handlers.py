@@ -15,16 +15,7 @@ from identity_tlog.proofs import TlogProof
 from identity_tlog.tiles import Tile
 from identity_tlog.tree import Malformed, leaf_hash
 from identity_transparency import wire
-from identity_transparency.use_cases.read import (
-    GetLedgerBlock,
-    GetLedgerCheckpoint,
-    GetLedgerConsistencyProof,
-    GetLedgerInclusionProof,
-    GetLedgerKey,
-    GetLedgerTile,
-    GetLedgerTransaction,
-    InclusionProof,
-)
+from identity_transparency.use_cases.read import InclusionProof, LedgerReads
 
 FOREVER: Final = [("Cache-Control", "public, max-age=31536000, immutable")]
 # A ledger on a chain may still move a block that is seconds old.
@@ -38,16 +29,10 @@ class LedgerHandlers(Struct, frozen=True):
     """getLedgerTransaction, getLedgerBlock, getLedgerKey, getLedgerCheckpoint, getLedgerTile, getLedgerInclusionProof,
     getLedgerConsistencyProof."""
 
-    key: GetLedgerKey
-    transaction: GetLedgerTransaction
-    block: GetLedgerBlock
-    checkpoint: GetLedgerCheckpoint
-    tile: GetLedgerTile
-    inclusion: GetLedgerInclusionProof
-    consistency: GetLedgerConsistencyProof
+    reads: LedgerReads
 
     async def get_ledger_transaction(self, request: Request) -> Answer:
-        leaf = await self.transaction(request.path["transactionHash"])
+        leaf = await self.reads.transaction(request.path["transactionHash"])
         body = wire.LedgerTransaction(
             transaction_hash=leaf.transaction_hash,
             block_number=leaf.block_number,
@@ -62,13 +47,13 @@ class LedgerHandlers(Struct, frozen=True):
         return Answer(200, body, headers=A_MINUTE)
 
     async def get_ledger_block(self, request: Request) -> Answer:
-        return Answer(200, await self.block(int(request.path["blockNumber"]), request.query), headers=A_MINUTE)
+        return Answer(200, await self.reads.block(int(request.path["blockNumber"]), request.query), headers=A_MINUTE)
 
     async def get_ledger_key(self, request: Request) -> Answer:
-        return Answer(200, await self.key(), headers=A_MINUTE)
+        return Answer(200, await self.reads.key(), headers=A_MINUTE)
 
     async def get_ledger_checkpoint(self, request: Request) -> Answer:
-        note = await self.checkpoint(request.query)
+        note = await self.reads.checkpoint(request.query)
         return Answer(200, note, media_type="text/plain; charset=utf-8", headers=A_SECOND)
 
     async def get_ledger_tile(self, request: Request) -> Answer:
@@ -76,14 +61,14 @@ class LedgerHandlers(Struct, frozen=True):
             tile = Tile.parse(request.path["level"], request.path["tile"])
         except Malformed as error:
             raise TileNotFound(details={"tile": request.path["tile"][:64]}) from error
-        return Answer(200, await self.tile(tile), media_type="application/octet-stream", headers=FOREVER)
+        return Answer(200, await self.reads.tile(tile), media_type="application/octet-stream", headers=FOREVER)
 
     async def get_ledger_inclusion_proof(self, request: Request) -> Answer:
         query: wire.GetLedgerInclusionProofQuery = request.query
         media, size = negotiate(request.header("accept"), PROOF_MEDIA), query.size
         if media == TEXT and size is not None:
             raise InvalidRequest("A proof as text has the checkpoint of now.", details={"parameter": "size"})
-        proof = await self.inclusion(query)
+        proof = await self.reads.inclusion(query)
         headers = [("Vary", "Accept"), *(A_SECOND if size is None else FOREVER)]
         if media == TEXT and proof.checkpoint is not None:
             kept = TlogProof(proof.leaf.index, proof.hashes, proof.checkpoint, proof.leaf.receipt)
@@ -92,7 +77,7 @@ class LedgerHandlers(Struct, frozen=True):
 
     async def get_ledger_consistency_proof(self, request: Request) -> Answer:
         query: wire.GetLedgerConsistencyProofQuery = request.query
-        return Answer(200, await self.consistency(query), headers=A_SECOND if query.second is None else FOREVER)
+        return Answer(200, await self.reads.consistency(query), headers=A_SECOND if query.second is None else FOREVER)
 
 
 def _inclusion(proof: InclusionProof) -> wire.LedgerInclusionProof:

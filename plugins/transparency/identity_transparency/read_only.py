@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +60,32 @@ def looking_plugins(settings: Settings, look: LookOnly) -> PluginManager:
     return PluginManager.load(settings, clock=SystemClock(), logger=log, make=look.build)
 
 
-async def looking_store(settings: Settings, custodian: Custodian) -> Store:
-    """Return the store, read-only. Raises ``DatabaseAbsent``, ``MigrationPending``, ``MigrationFailed``, ``DatabaseUnavailable``."""
+@contextlib.asynccontextmanager
+async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager, LookOnly]]:
+    """Open the plugins read-only. Those without a read-only mode are built in a temporary directory. Raises ``StartError``, as a
+    start does."""
+    with convert_storage_faults(settings), tempfile.TemporaryDirectory() as scratch:
+        look = LookOnly(Path(scratch))
+        plugins = looking_plugins(settings, look)
+        try:
+            yield plugins, look
+        finally:
+            await plugins.close()
+
+
+@contextlib.asynccontextmanager
+async def open_store(settings: Settings, custodian: Custodian) -> AsyncIterator[Store]:
+    """Open the store read-only. Raises ``DatabaseAbsent``, ``MigrationPending``, ``MigrationFailed``, ``DatabaseUnavailable``."""
     try:
         secret = await rows_secret(custodian)
     except KeyNotHeld:
         # Before the first start that makes it no row has a tag.
         secret = secrets.token_bytes(32)
-    return Store.open(settings.data_dir, settings.database_url, secret=secret, read_only=True)
+    store = Store.open(settings.data_dir, settings.database_url, secret=secret, read_only=True)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 async def pending_steps(settings: Settings) -> tuple[str, ...]:
@@ -73,19 +93,14 @@ async def pending_steps(settings: Settings) -> tuple[str, ...]:
 
     Raises ``StartError``: also for a database that a newer version has written.
     """
-    with convert_storage_faults(settings), tempfile.TemporaryDirectory() as scratch:
-        look = LookOnly(Path(scratch))
-        plugins = looking_plugins(settings, look)
+    async with open_plugins(settings) as (plugins, look):
         try:
-            store = await looking_store(settings, open_plugin_databases(plugins, settings))
+            async with open_store(settings, open_plugin_databases(plugins, settings)):
+                return tuple(look.pending)
         except MigrationPending as error:
             return (*look.pending, str(error))
         except DatabaseAbsent:
             return tuple(look.pending)
-        finally:
-            await plugins.close()
-        await store.close()
-        return tuple(look.pending)
 
 
 def open_plugin_databases(plugins: PluginManager, settings: Settings) -> Custodian:

@@ -17,7 +17,6 @@ from identity_transparency import store as witness_files
 from identity_transparency import wire
 from identity_transparency.store import StoredWitnessFiles
 from identity_transparency.use_cases import approvals as witnessed
-from identity_transparency.use_cases.approvals import ApproveDidVersion, GetDidApprovals
 from identity_transparency.wire import DidApprovals
 
 from identity_codec.structs import convert
@@ -27,7 +26,6 @@ from identity_core.domain.dids.did import Did
 from plugins.did_webvh.tests.test_webvh_log import first
 from plugins.transparency.tests.test_approvals import Site, approvals, witness_list
 from tests.attack.stranger import rounds
-from tests.did_use_cases import MovableClock
 from tests.events import audit_rows
 from tests.fault.killed_before_a_line import KilledBeforeALine
 
@@ -47,9 +45,7 @@ def open_site(folder: Path) -> Site:
 
 
 async def approve(site: Site) -> DidApprovals:
-    pending = GetDidApprovals(site.recorded, site.files)
-    use_case = ApproveDidVersion(site.publish, pending, MovableClock())
-    return await use_case(
+    return await site.approvals.approve(
         site.of, convert(WISH, wire.ApproveDidVersionRequest), RequestContext("approveDidVersion", OPERATOR)
     )
 
@@ -83,7 +79,7 @@ def in_a_child(folder: Path, kill_at: int | None) -> int | None:
         async def story() -> None:
             site = open_site(folder)
             files = Traced(site.files, trace)
-            site.publish = replace(site.publish, files=files)
+            site.approvals = replace(site.approvals, files=files)
             await approve(site)
             sys.settrace(None)
             await site.store.close()

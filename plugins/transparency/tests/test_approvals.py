@@ -18,7 +18,7 @@ from identity_did_webvh import approvals as witness
 from identity_did_webvh.approvals import read_witnesses
 from identity_transparency.store import StoredWitnessFiles, WitnessFile
 from identity_transparency.tree import TransparencyTree
-from identity_transparency.use_cases.approvals import MAX_FILE, PublishApprovals, PublishedApprovals, ReadWitnessedLog
+from identity_transparency.use_cases.approvals import MAX_FILE, LogApprovals, ReadWitnessedLog
 
 from identity_codec import ed25519, multikey
 from identity_codec.values import replace
@@ -28,6 +28,7 @@ from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
 from identity_core.use_cases.dids.read import GetDidLog
 from plugins.did_webvh.tests.test_webvh_log import first, following
+from tests.did_use_cases import MovableClock
 from tests.events import open_store
 
 PAIRS = [ed25519.generate(bytes([number]) * 32) for number in (1, 2, 3)]
@@ -78,14 +79,13 @@ class Site:
         self.log = GetDidLog(SimpleNamespace(index=self, recorded=self.head), self.ledger, True)  # type: ignore[arg-type]
         self.recorded = ReadWitnessedLog(self.ledger, BoundedCache(4))  # type: ignore[arg-type]
         self.files = StoredWitnessFiles(self.store.database, self.store.activity)
-        self.published = PublishedApprovals(self.recorded, self.files)
-        self.publish = PublishApprovals(self.recorded, self.files)
+        self.approvals = LogApprovals(self.recorded, self.files, MovableClock())
 
     async def head(self, did: str) -> Any:
         return SimpleNamespace(state=SimpleNamespace(witness_version=self.witness_version))
 
     async def read_published(self) -> bytes:
-        found = await self.published.published(self.log, self.of)
+        found = await self.approvals.published(self.log, self.of)
         data = await joined(found.pages)
         assert found.byte_count == len(data)
         return data
@@ -111,17 +111,17 @@ def test_a_log_is_shown_as_far_as_enough_witnesses_approved(tmp_path: Path) -> N
         with pytest.raises(DidNotFound):
             await site.read_published()
         with pytest.raises(DidNotFound):
-            await site.published.witness_file(site.log, DID)
+            await site.approvals.witness_file(site.log, DID)
         # Each on its own is too few; an approval covers what was before it.
-        assert (await site.publish(DID, approvals((0, TWO)))).versions == 0
+        assert (await site.approvals.publish(DID, approvals((0, TWO)))).versions == 0
         with pytest.raises(DidNotFound):
             await site.read_published()
         # A reader of the first entry alone passes over what approves of the second.
-        assert (await site.publish(DID, approvals((1, ONE)))).versions == 0
+        assert (await site.approvals.publish(DID, approvals((1, ONE)))).versions == 0
         for entry, number, versions, kept in ((ONE, 0, 1, 3), (TWO, 1, 2, 2), (THREE, 1, 2, 3), (THREE, 0, 3, 2)):
-            done = await site.publish(DID, approvals((number, entry)))
+            done = await site.approvals.publish(DID, approvals((number, entry)))
             assert done.versions == versions
-            shown, file = await site.read_published(), await site.published.witness_file(site.log, DID)
+            shown, file = await site.read_published(), await site.approvals.witness_file(site.log, DID)
             assert shown == b"".join(line + b"\n" for line in site.ledger.kept[:versions])
             assert verify(shown, witness_file=file).versions == versions
             # Of each witness the newest that this log needs, and those of what comes later.
@@ -149,9 +149,9 @@ BAD[0]["proof"][0]["proofValue"] = json.loads(approvals((1, ONE)))[0]["proof"][0
 )
 def test_repeated_approval_is_refused(tmp_path: Path, offered: bytes) -> None:
     async def story(site: Site) -> None:
-        before = await site.publish(DID, approvals((0, TWO)))
+        before = await site.approvals.publish(DID, approvals((0, TWO)))
         with pytest.raises(InvalidDocument, match="anything new"):
-            await site.publish(DID, offered)
+            await site.approvals.publish(DID, offered)
         assert await site.files.find(str(DID)) == before
 
     with_site(tmp_path, story, ONE, TWO)
@@ -161,7 +161,7 @@ def test_repeated_approval_is_refused(tmp_path: Path, offered: bytes) -> None:
 def test_malformed_witness_file_is_refused(tmp_path: Path, offered: bytes) -> None:
     async def story(site: Site) -> None:
         with pytest.raises(LogInvalid):
-            await site.publish(DID, offered)
+            await site.approvals.publish(DID, offered)
 
     with_site(tmp_path, story, ONE)
 
@@ -173,9 +173,9 @@ def test_logs_without_witnesses_are_shown_whole(tmp_path: Path) -> None:
         site.ledger.kept = lines(plain)
         assert await site.read_published() == lines(plain)[0] + b"\n"
         with pytest.raises(InvalidDocument, match="has no witnesses"):
-            await site.publish(DID, approvals((0, ONE)))
+            await site.approvals.publish(DID, approvals((0, ONE)))
         with pytest.raises(DidNotFound):
-            await site.publish(Did.parse("did:ids:" + "Qm" + "a" * 44), approvals((0, ONE)))
+            await site.approvals.publish(Did.parse("did:ids:" + "Qm" + "a" * 44), approvals((0, ONE)))
 
     with_site(tmp_path, story, ONE)
 
@@ -206,19 +206,19 @@ def test_log_is_shown_up_to_last_approved_version(tmp_path: Path) -> None:
 
         # The first two needed no approval.
         assert await versions() == 2
-        await site.publish(did, approvals((0, begun)))
+        await site.approvals.publish(did, approvals((0, begun)))
         assert await versions() == 3
         # The list that is replaced approves of the replacement, the next one does not count yet.
-        await site.publish(did, approvals((1, begun)))
+        await site.approvals.publish(did, approvals((1, begun)))
         assert await versions() == 3
-        await site.publish(did, approvals((0, replaced)))
+        await site.approvals.publish(did, approvals((0, replaced)))
         assert await versions() == 4
-        await site.publish(did, approvals((1, stopped)))
+        await site.approvals.publish(did, approvals((1, stopped)))
         assert await versions() == 6
-        await site.publish(did, approvals((2, again)))
+        await site.approvals.publish(did, approvals((2, again)))
         assert await versions() == 7
         site.ledger.kept = lines(*log, following(log[-1]))
-        await site.publish(did, approvals((2, log[-1])))
+        await site.approvals.publish(did, approvals((2, log[-1])))
         assert await versions() == 8
 
     with_site(tmp_path, story, *log)
@@ -229,7 +229,7 @@ def test_unwatched_entries_are_shown_without_approval(tmp_path: Path) -> None:
 
     async def story(site: Site) -> None:
         site.witness_version = 2
-        await site.publish(DID, approvals((0, stopped), (1, stopped)))
+        await site.approvals.publish(DID, approvals((0, stopped), (1, stopped)))
         free = following(stopped)
         site.ledger.kept = lines(ONE, stopped, free, following(free))
         assert await site.read_published() == b"".join(line + b"\n" for line in site.ledger.kept)
@@ -243,7 +243,7 @@ def test_one_of_two_concurrent_approvals_is_reported(tmp_path: Path) -> None:
     async def story(site: Site) -> None:
         files = site.files
         stale = await files.find(str(DID))
-        await site.publish(DID, approvals((0, ONE)))
+        await site.approvals.publish(DID, approvals((0, ONE)))
 
         class Stale:
             async def find(self, did: str) -> WitnessFile | None:
@@ -252,11 +252,11 @@ def test_one_of_two_concurrent_approvals_is_reported(tmp_path: Path) -> None:
             replace = files.replace
 
         with pytest.raises(VersionConflict):
-            await replace(site.publish, files=Stale())(DID, approvals((1, ONE)))  # type: ignore[arg-type]
+            await replace(site.approvals, files=Stale()).publish(DID, approvals((1, ONE)))  # type: ignore[arg-type]
         stale = await files.find(str(DID))
-        assert (await site.publish(DID, approvals((1, ONE)))).versions == 1
+        assert (await site.approvals.publish(DID, approvals((1, ONE)))).versions == 1
         with pytest.raises(VersionConflict):
-            await replace(site.publish, files=Stale())(DID, approvals((1, ONE)))  # type: ignore[arg-type]
+            await replace(site.approvals, files=Stale()).publish(DID, approvals((1, ONE)))  # type: ignore[arg-type]
 
     with_site(tmp_path, story, ONE)
 
@@ -292,7 +292,7 @@ def test_witness_that_approves_of_all_leaves_room_for_others(tmp_path: Path) -> 
     async def story(site: Site) -> None:
         # More than is kept of one witness, some at a time.
         for part in range(0, 399, 100):
-            await site.publish(DID, approvals_of_all(0, log[part : min(part + 100, 399)]))
+            await site.approvals.publish(DID, approvals_of_all(0, log[part : min(part + 100, 399)]))
         kept = await site.files.find(str(DID))
         assert kept is not None
         of_places = [int(one["versionId"].split("-")[0]) for one in json.loads(kept.encoded)]
@@ -300,8 +300,8 @@ def test_witness_that_approves_of_all_leaves_room_for_others(tmp_path: Path) -> 
         assert (of_places[0], of_places[-1], len(of_places)) == (1, 399, witness.MOST_PENDING)
         assert max(after - before for before, after in pairwise(of_places)) < 40
         # Who approves of the newest version completes nothing that the first has approved of; who does so of an older one does.
-        assert (await site.publish(DID, approvals((1, log[-1])))).versions == 0
-        assert (await site.publish(DID, approvals((2, log[-1])))).versions == 400
+        assert (await site.approvals.publish(DID, approvals((1, log[-1])))).versions == 0
+        assert (await site.approvals.publish(DID, approvals((2, log[-1])))).versions == 400
         kept = await site.files.find(str(DID))
         assert kept is not None
         assert len(json.loads(kept.encoded)) == 2
@@ -325,14 +325,14 @@ def test_list_of_sixteen_witnesses_fits(tmp_path: Path) -> None:
             file = b"[]"
             for entry in log:
                 file = witness.approve(None, entry["versionId"], pair, AT)[:-1].removesuffix(b"]") + b"," + file[1:]
-            assert (await site.publish(did, file.replace(b",]", b"]"))).versions == 0
+            assert (await site.approvals.publish(did, file.replace(b",]", b"]"))).versions == 0
         kept = await site.files.find(str(did))
         assert kept is not None
         assert sum(len(one["proof"]) for one in json.loads(kept.encoded)) == 15 * 20
         assert len(kept.encoded) / (15 * 20) * 16 * (witness.MOST_PENDING + 1) < MAX_FILE
         last = witness.approve(None, log[-1]["versionId"], pairs[0], AT)
-        assert (await site.publish(did, last)).versions == len(log)
-        shown, published = await site.read_published(), await site.published.witness_file(site.log, did)
+        assert (await site.approvals.publish(did, last)).versions == len(log)
+        shown, published = await site.read_published(), await site.approvals.witness_file(site.log, did)
         assert verify(shown, witness_file=published).versions == len(log)
 
     with_site(tmp_path, story, *log)
@@ -361,7 +361,7 @@ def test_a_log_is_read_once_and_then_what_is_new_of_it(tmp_path: Path) -> None:
         assert len((await site.recorded(DID)).version_ids) == 150
         assert sum(read) == 150
         read.clear()
-        await site.publish(DID, approvals((0, log[100])))
+        await site.approvals.publish(DID, approvals((0, log[100])))
         assert (await site.read_published()).count(b"\n") == 101
         site.ledger.kept = lines(*log)
         found = await site.recorded(DID)

@@ -14,7 +14,7 @@ from identity_transparency.remembered import Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import OVERLAP, ReadCheckpointKeys, SignSuccession, name_of
 from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower
-from identity_transparency.use_cases.read import GetLedgerKey
+from identity_transparency.use_cases.read import LedgerReads
 from identity_transparency.use_cases.replace_key import ReplacedKey, ReplaceServiceKey
 from identity_transparency.use_cases.storage import require_signed
 
@@ -165,9 +165,8 @@ def test_the_answer_lists_the_keys_and_their_successions(tmp_path: Path) -> None
         await replaced(service)
         await replaced(service)
         await one.signers()
-        answer = await GetLedgerKey(
-            SimpleNamespace(signer=one.signer, tree=TransparencyTree(service.rooms.store.database))
-        )()
+        log = SimpleNamespace(signer=one.signer, tree=TransparencyTree(service.rooms.store.database))
+        answer = await LedgerReads(log, lambda: None, True).key()
         assert (answer.verifier_key, answer.service_did) == (
             str(one.signer.key),
             await service.follow.tree.service_did(),

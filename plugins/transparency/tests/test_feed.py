@@ -22,7 +22,7 @@ from identity_transparency.use_cases.feed import (
     WitnessFailed,
     WitnessFeeder,
 )
-from identity_transparency.use_cases.read import GetLedgerCheckpoint
+from identity_transparency.use_cases.read import LedgerReads
 from identity_transparency.wire import GetLedgerCheckpointQuery
 
 from identity_codec import ed25519
@@ -165,7 +165,7 @@ def test_append_only_log_is_cosigned_and_verifiable(tmp_path: Path) -> None:
         await it.turn()
         # Nothing is new, so there is no request.
         assert len(it.told[0].asked) == asked == 2
-        serve = GetLedgerCheckpoint(it.logged, partial(newest_note, it.feeder))  # type: ignore[arg-type]
+        serve = LedgerReads(it.logged, partial(newest_note, it.feeder), True).checkpoint  # type: ignore[arg-type]
         await it.logged.append(1, "did:new:")
         assert await serve(GetLedgerCheckpointQuery()) == last.encoded
         assert b"\n304\n" in await serve(GetLedgerCheckpointQuery(quorum="any"))

@@ -14,14 +14,7 @@ import pytest
 from identity_ledger_memory import MemoryLedger
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.project import LedgerFollower, leaf_of
-from identity_transparency.use_cases.read import (
-    GetLedgerBlock,
-    GetLedgerCheckpoint,
-    GetLedgerConsistencyProof,
-    GetLedgerInclusionProof,
-    GetLedgerTile,
-    GetLedgerTransaction,
-)
+from identity_transparency.use_cases.read import LedgerReads
 from identity_transparency.wire import (
     GetLedgerBlockQuery,
     GetLedgerCheckpointQuery,
@@ -65,15 +58,19 @@ async def leaves_of(logged: LoggedLedger) -> list[bytes]:
     return [leaf_of(line).encode() for line in await logged.ledger.entries_after(0, 10_000)]
 
 
+def reads_of(logged: LoggedLedger, *, bundles: bool = True) -> LedgerReads:
+    return LedgerReads(logged, lambda: None, bundles)
+
+
 def test_the_tree_is_that_of_the_entries(logged: LoggedLedger) -> None:
     async def scenario() -> None:
         assert (await logged.follower.now()).root == EMPTY_ROOT
         for count in (1, 2, 300, 250):
             await logged.append(count, f"did:{count}:")
             assert await logged.follower.now() == Frontier().appended(map(leaf_hash, await leaves_of(logged)))
-        data = await GetLedgerCheckpoint(logged, lambda: None)(GetLedgerCheckpointQuery())
+        data = await reads_of(logged).checkpoint(GetLedgerCheckpointQuery())
         assert open_checkpoint(data, logged.key.verifier).checkpoint.size == 553
-        assert await GetLedgerCheckpoint(logged, lambda: None)(GetLedgerCheckpointQuery()) is data
+        assert await reads_of(logged).checkpoint(GetLedgerCheckpointQuery()) is data
 
     run(scenario())
 
@@ -86,8 +83,7 @@ def test_proofs_verify(logged: LoggedLedger) -> None:
     async def scenario() -> None:
         await logged.append(300)
         leaves = await leaves_of(logged)
-        transaction = GetLedgerTransaction(logged)
-        prove = GetLedgerInclusionProof(logged, transaction)
+        prove = reads_of(logged).inclusion
         for index in (0, 255, 256, 299):
             leaf = LogLeaf.parse(leaves[index])
             for size in (None, 300, index + 1):
@@ -100,7 +96,7 @@ def test_proofs_verify(logged: LoggedLedger) -> None:
             await prove(query_for(leaves[299], 299))
         with pytest.raises(LogRangeInvalid):
             await prove(query_for(leaves[0], 301))
-        consistency = GetLedgerConsistencyProof(logged)
+        consistency = reads_of(logged).consistency
         for first, second in ((0, 300), (1, None), (256, 257), (300, 300), (0, 0)):
             grown = await consistency(GetLedgerConsistencyProofQuery(first=first, second=second))
             hashes = map(base64url_decode, (grown.first_root_hash, grown.second_root_hash, *grown.hashes))
@@ -118,11 +114,11 @@ def test_entries_are_found_by_hash_and_by_block(logged: LoggedLedger) -> None:
         await asyncio.gather(*(logged.ledger.append(f"did:g:{n}", b"%d" % n, expected_version=0) for n in range(40)))
         await logged.append(10)
         lines = await logged.ledger.entries_after(0, 100)
-        transaction = GetLedgerTransaction(logged)
+        transaction = reads_of(logged).transaction
         assert [await transaction(line.receipt.transaction_hash) for line in lines] == [leaf_of(line) for line in lines]
         with pytest.raises(TransactionNotFound):
             await transaction("0" * 64)
-        block = GetLedgerBlock(logged.ledger)
+        block = reads_of(logged).block
         for number in {line.receipt.block_number for line in lines}:
             expected = [line.receipt.transaction_hash for line in lines if line.receipt.block_number == number]
             found = await block(number, GetLedgerBlockQuery(limit=1000))
@@ -143,7 +139,7 @@ def test_a_block_without_entries_is_not_found(logged: LoggedLedger) -> None:
         anchor = await logged.ledger.submit_anchor(bytes(32), 1)
         await logged.append(2, "did:y:")
         with pytest.raises(BlockNotFound):
-            await GetLedgerBlock(logged.ledger)(anchor.block_number, GetLedgerBlockQuery())
+            await reads_of(logged).block(anchor.block_number, GetLedgerBlockQuery())
         assert (await logged.follower.now()).size == 4
 
     run(scenario())
@@ -153,7 +149,7 @@ def test_tiles_and_bundles(logged: LoggedLedger) -> None:
     async def scenario() -> None:
         await logged.append(300)
         leaves = await leaves_of(logged)
-        tile = GetLedgerTile(logged, True)
+        tile = reads_of(logged).tile
         assert await tile(Tile(0, 0)) == b"".join(map(leaf_hash, leaves[:256]))
         assert await tile(Tile(0, 0, 9)) == b"".join(map(leaf_hash, leaves[:9]))
         assert await tile(Tile(0, 1, 44)) == b"".join(map(leaf_hash, leaves[256:]))
@@ -164,7 +160,7 @@ def test_tiles_and_bundles(logged: LoggedLedger) -> None:
             with pytest.raises(TileNotFound):
                 await tile(missing)
         with pytest.raises(TileNotFound, match="shows no entries"):
-            await GetLedgerTile(logged, False)(Tile(None, 0))
+            await reads_of(logged, bundles=False).tile(Tile(None, 0))
 
     run(scenario())
 
@@ -283,7 +279,7 @@ def test_a_contradiction_is_never_signed(tmp_path: Path, sql: str) -> None:
         again = LoggedLedger(tmp_path)
         await again.append(3, "did:new:")
         with pytest.raises(StorageMismatch, match="not the one that was logged"):
-            await GetLedgerCheckpoint(again, lambda: None)(GetLedgerCheckpointQuery())
+            await reads_of(again).checkpoint(GetLedgerCheckpointQuery())
         assert (await again.tree.frontier()).size == 30
         await again.close()
         await logged.store.close()

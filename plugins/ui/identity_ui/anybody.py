@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -94,28 +95,18 @@ class PublicPages(Struct, frozen=True):
         resolved = await self._resolved(request, ResolveDidQuery(version_id=number, version_time=_second(at)))
         wanted = ListDidHistoryQuery(limit=VERSIONS, order="desc", cursor=query.get("cursor"))
         history: Mapping[str, Any] | None = None
-        try:
-            history = await ask(self.dids.list_did_history, "listDidHistory", request, path={"did": did}, query=wanted)
-        except (DidNotFound, DidDeactivated):
-            # A DID from elsewhere has a document here and no history; that of a deactivated DID is not shown by default.
-            history = None
-        metadata = resolved.get("didDocumentMetadata") or {}
-        return page(
-            "did.html",
-            request,
-            **await self._who(request),
-            did=did,
-            document=resolved.get("didDocument"),
-            metadata=metadata,
-            refusal=resolved.get("error"),
-            history=history,
-            lives=key_lives(history["items"]) if history else {},
-            changed=await self._changed(request, resolved),
-            selected=number,
-        )
+        # A DID from elsewhere has a document here and no history; that of a deactivated DID is not shown by default.
+        with contextlib.suppress(DidNotFound, DidDeactivated):
+            history = await ask(self.dids.list_did_history, request, path={"did": did}, query=wanted)
+        metadata, document = resolved.get("didDocumentMetadata") or {}, resolved.get("didDocument")
+        values: dict[str, Any] = {"did": did, "document": document, "metadata": metadata, "selected": number}
+        lives = key_lives(history["items"]) if history else {}
+        values |= {"history": history, "lives": lives, "refusal": resolved.get("error")}
+        changed = await self._changed(request, resolved)
+        return page("did.html", request, **await self._who(request), changed=changed, **values)
 
     async def _resolved(self, request: Request, query: ResolveDidQuery) -> Mapping[str, Any]:
-        return await ask(self.dids.resolve_did, "resolveDid", request, path={"did": request.path["did"]}, query=query)
+        return await ask(self.dids.resolve_did, request, path={"did": request.path["did"]}, query=query)
 
     async def _changed(self, request: Request, resolved: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Return the difference to the version before; nothing for the first, and where no document is shown."""
@@ -130,10 +121,9 @@ class PublicPages(Struct, frozen=True):
         name = request.path["transaction"]
         if self.ledger is None or not _TRANSACTION.fullmatch(name):
             raise TransactionNotFound
-        handler, path = self.ledger.get_ledger_transaction, {"transactionHash": name}
-        found = await ask(handler, "getLedgerTransaction", request, path=path)
+        found = await ask(self.ledger.get_ledger_transaction, request, path={"transactionHash": name})
         wanted = GetLedgerInclusionProofQuery(transaction=name)
-        inclusion = await ask(self.ledger.get_ledger_inclusion_proof, "getLedgerInclusionProof", request, query=wanted)
+        inclusion = await ask(self.ledger.get_ledger_inclusion_proof, request, query=wanted)
         levels, root = path_to_root(inclusion)
         shown = await self._who(request) | {"found": found, "inclusion": inclusion, "levels": levels, "root": root}
         return page("transaction.html", request, **shown)
@@ -152,7 +142,7 @@ class PublicPages(Struct, frozen=True):
         try:
             value = _pasted(given)
             sent = {"body": _typed(value), "body_octets": orjson.dumps(value)}
-            found = await ask(self.proofs.verify_proof, "verifyProof", request, **sent)
+            found = await ask(self.proofs.verify_proof, request, **sent)
         except IdentityError as error:
             if error.status >= 500:
                 raise

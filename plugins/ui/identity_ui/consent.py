@@ -12,19 +12,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from identity_consents.requests import AgentRequest, read_request
-from identity_consents.waiting import ConsentRequests, WaitingRequest
+from identity_consents.waiting import ConsentRequests
 from msgspec import Struct
 
-from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
 from identity_core.wire import ListCredentialsQuery
-from identity_ui.names import Names, titles_of
+from identity_ui.holder import HolderPages, types_of
 from identity_ui.operations import ask
-from identity_ui.render import page
-from identity_ui.session import Session, Sessions
+from identity_ui.session import Session
 
-NOTHING: Final[dict[str, Any]] = {"text": "", "found": None, "fitting": (), "refusal": None, "waiting": ()}
+NOTHING: Final[dict[str, Any]] = {"text": "", "found": None, "fitting": (), "refusal": None}
 CREDENTIALS: Final = 200
 """How many of her credentials are looked through for one that has the attributes."""
 
@@ -32,45 +30,33 @@ CREDENTIALS: Final = 200
 class ConsentPages(Struct, frozen=True):
     """The form for a request, and the request in words."""
 
-    credentials: CredentialHandlers
-    sessions: Sessions
+    holder: HolderPages
     requests: ConsentRequests
-    names: Names
 
     async def form(self, request: Request, session: Session) -> Answer:
         """Return the requests that wait, or the one of her list that the query names."""
         if id := request.query.get("id"):
             found, _ = await self.requests.get(id, session.caller)
             return await self._show_request(request, session, found.text)
-        listed = await self.waiting(session)
-        return await self._page(request, session, [one.shown for one in listed], waiting=listed)
-
-    async def waiting(self, session: Session) -> list[WaitingRequest]:
-        """Return the requests of her list that have no answer."""
-        return [one for one in await self.requests.list(session.caller) if one.status == "waiting"]
+        return await self.holder.page("consent.html", request, session, **NOTHING)
 
     async def read(self, request: Request, session: Session) -> Answer:
         """Return the request in words, with the credentials of hers that could answer it."""
-        self.sessions.require_own_page(request)
+        self.holder.sessions.require_own_page(request)
         return await self._show_request(request, session, request.body.get("request", ""))
 
     async def _show_request(self, request: Request, session: Session, text: str) -> Answer:
+        shown = NOTHING | {"text": text}
         try:
             found = read_request(text)
             if found.reply:
                 self._require_asked(found, session)
         except IdentityError as error:
-            return await self._page(request, session, (), 422, text=text, refusal=error)
+            shown |= {"refusal": error, "status": 422}
+            return await self.holder.page("consent.html", request, session, **shown)
         fitting = await self._fitting(request, session, found)
-        titles = titles_of(request, await self.names.schemas(request, (one["schemaId"] for one in fitting)))
-        parties = [{"agentDid": found.agent}, *fitting]
-        return await self._page(request, session, parties, text=text, found=found, fitting=fitting, titles=titles)
-
-    async def _page(self, request: Request, session: Session, parties: Any, status: int = 200, **shown: Any) -> Answer:
-        """Return the page with the names of the DIDs in ``parties``."""
-        shown["labels"] = await self.names.labels(request, session)
-        shown["described"] = await self.names.describe(request, session, parties)
-        return page("consent.html", request, status=status, signed_in=session.target, **(NOTHING | shown))
+        shown |= {"found": found, "agentDid": found.agent, "fitting": fitting}
+        return await self.holder.page("consent.html", request, session, types_of({"items": fitting}), **shown)
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:
         """Raise ``InvalidRequest`` for the request of another agent, or to another holder."""
@@ -81,8 +67,8 @@ class ConsentPages(Struct, frozen=True):
     async def reply(self, request: Request) -> Answer:
         """204: her answer is kept for the agent. Raises ``Forbidden``, ``StorageMismatch``, ``AuthRequired``, ``InvalidRequest``,
         ``IbctInvalid``."""
-        self.sessions.require_change(request)
-        session = await self.sessions.find(request)
+        self.holder.sessions.require_change(request)
+        session = await self.holder.sessions.find(request)
         if session is None:
             raise AuthRequired
         reply, answer = request.body.get("reply", ""), request.body.get("answer", "")
@@ -91,6 +77,5 @@ class ConsentPages(Struct, frozen=True):
 
     async def _fitting(self, request: Request, session: Session, found: AgentRequest) -> list[Mapping[str, Any]]:
         query = ListCredentialsQuery(limit=CREDENTIALS, holder_did=str(session.did), status="active")
-        handler = self.credentials.list_credentials
-        listed = await ask(handler, "listCredentials", request, query=query, caller=session.caller)
+        listed = await ask(self.holder.names.credentials.list_credentials, request, query=query, caller=session.caller)
         return [one for one in listed["items"] if found.attributes <= {*one["attributeNames"]}]

@@ -8,12 +8,10 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-from identity_api_keys.handlers import ApiKeyHandlers
 from identity_consents.handlers import RequestHandlers
 from identity_consents.waiting import HolderQuestions
 from identity_records.handlers import RecordsHandlers
 from identity_records.use_cases.audit import CheckAuditChain
-from identity_transparency.event_handlers import EventHandlers
 from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_verification.handlers import VerificationHandlers
 
@@ -22,7 +20,6 @@ from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.security import Gate
-from identity_core.api.service import ServiceHandlers
 from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages, RenderedMetrics
 from identity_core.extension.opening import InstallationState
 from identity_core.plugin import hookimpl
@@ -30,10 +27,9 @@ from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.record import Record
 from identity_ui import pages
 from identity_ui.anybody import PublicPages
-from identity_ui.consent import ConsentPages
 from identity_ui.holder import HolderPages
 from identity_ui.names import Names
-from identity_ui.operator import OperatorHandlers, OperatorPages
+from identity_ui.operator import OperatorPages
 from identity_ui.operator_session import OperatorSessions
 from identity_ui.pages import ui_forms, ui_pages
 from identity_ui.plots import KeepFigures
@@ -71,7 +67,9 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     dids, ledger, proofs = kernel.need(DidHandlers), kernel.find(LedgerHandlers), kernel.need(VerificationHandlers)
     names = Names(kernel.need(CredentialHandlers), kernel.need(RecordsHandlers))
     public = PublicPages(dids, ledger, proofs, sessions, operators, names, __version__)
-    holder = _holder_pages(kernel, sessions, names)
+    requests = kernel.find(RequestHandlers)
+    waiting = None if requests is None else requests.consents
+    holder = HolderPages(dids, kernel.need(DelegationHandlers), proofs, waiting, sessions, names)
 
     def render_metrics() -> bytes:
         # Without an extension that provides them there are none.
@@ -79,46 +77,20 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
         return b"" if found is None else found.render({})
 
     async with KeepFigures(render_metrics, time.time) as figures:
-        chain = kernel.need(CheckAuditChain)
-        state = kernel.need(InstallationState)
-        shown = OperatorPages(_operator_handlers(kernel), state, chain, figures, operators)
-        served = (public, holder, shown, VerifierPages(holder, kernel.find(RequestHandlers)))
+        chain, state = kernel.need(CheckAuditChain), kernel.need(InstallationState)
+        shown = OperatorPages(kernel, state, chain, figures, operators)
+        served = (public, holder, shown, VerifierPages(holder, requests))
         people, forms = ui_pages(*served), ui_forms(*served)
         yield Contribution(people=people, forms=forms, services={PeoplePages: pages} | _questions(kernel, holder))
 
 
 def _questions(kernel: Kernel, holder: HolderPages) -> dict[type[Any], Any]:
     """Return the service that asks holders on the page of consent, by its type; nothing without the page, to which no page links then."""
-    if holder.consent is None:
+    if holder.requests is None:
         HIDDEN.update((ASK, CONSENT))
         return {}
     HIDDEN.difference_update((ASK, CONSENT))
-    return {HolderQuestions: HolderQuestions(holder.consent.requests, kernel.origin + CONSENT)}
-
-
-def _holder_pages(kernel: Kernel, sessions: Sessions, names: Names) -> HolderPages:
-    credentials, requests = kernel.need(CredentialHandlers), kernel.find(RequestHandlers)
-    return HolderPages(
-        kernel.need(DidHandlers),
-        kernel.need(DelegationHandlers),
-        credentials,
-        kernel.need(VerificationHandlers),
-        kernel.need(RecordsHandlers),
-        None if requests is None else ConsentPages(credentials, sessions, requests.consents, names),
-        sessions,
-        names,
-    )
-
-
-def _operator_handlers(kernel: Kernel) -> OperatorHandlers:
-    return OperatorHandlers(
-        dids=kernel.need(DidHandlers),
-        events=kernel.find(EventHandlers),
-        ledger=kernel.find(LedgerHandlers),
-        api_keys=kernel.find(ApiKeyHandlers),
-        records=kernel.need(RecordsHandlers),
-        service=kernel.need(ServiceHandlers),
-    )
+    return {HolderQuestions: HolderQuestions(holder.requests, kernel.origin + CONSENT)}
 
 
 @hookimpl

@@ -6,19 +6,17 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
-from identity_records.handlers import RecordsHandlers
+from identity_consents.waiting import ConsentRequests
 from identity_records.wire import GetDashboardTimelineQuery, SuspendDelegationsRequest
 from identity_verification.handlers import VerificationHandlers
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from identity_client.presentation import sentence
-from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.request import Answer, Handler, Request
-from identity_core.errors import Conflict, ProofNotFound
+from identity_core.errors import Conflict, CredentialNotFound, DelegationNotFound, ProofNotFound
 from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
-from identity_ui.consent import ConsentPages
 from identity_ui.names import Names, title_of, titles_of
 from identity_ui.operations import ask
 from identity_ui.render import page, redirect
@@ -30,6 +28,9 @@ LATEST: Final = 8
 
 STOPS: Final = 200
 """Delegations that a page reads."""
+
+PAGES: Final = 20
+"""Pages of the timeline that are searched for the rows of one agent."""
 
 MAX_ID: Final = 256
 """Characters of the id of a proof, as the document has it."""
@@ -54,14 +55,12 @@ Show = Callable[[Request, Session], Awaitable[Answer]]
 
 
 class HolderPages(Struct, frozen=True):
-    """Pages of a DID that signed in; no Consent without the extension ``consents``."""
+    """Pages of a DID that signed in; no requests without the extension ``consents``."""
 
     dids: DidHandlers
     delegations: DelegationHandlers
-    credentials: CredentialHandlers
     proofs: VerificationHandlers
-    records: RecordsHandlers
-    consent: ConsentPages | None
+    requests: ConsentRequests | None
     sessions: Sessions
     names: Names
 
@@ -97,16 +96,15 @@ class HolderPages(Struct, frozen=True):
         rows, _ = await self._rows(request, session, GetDashboardTimelineQuery(limit=LATEST))
         own = await self._delegations(request, session, holder_did=session.target)
         last = next((row for row in rows if row["kind"] == "proof.generated"), None)
-        waiting = [] if self.consent is None else await self.consent.waiting(session)
-        values = {"rows": rows, "own": own["items"], "last": last, "waiting": waiting}
-        return await self.page("home.html", request, session, **values)
+        return await self.page("home.html", request, session, rows=rows, own=own["items"], last=last)
 
     async def activity(self, request: Request, session: Session) -> Answer:
-        """Return the timeline, of one kind if the query names it."""
-        kind = request.query.get("kind") or None
-        query = GetDashboardTimelineQuery(kind=kind, limit=ROWS, cursor=request.query.get("cursor"))
-        rows, cursor = await self._rows(request, session, query)
-        return await self.page("activity.html", request, session, rows=rows, cursor=cursor, kind=kind)
+        """Return the timeline, of one kind, with one agent and before a day if the query names them."""
+        kind, agent, day, cursor = (request.query.get(name) or None for name in ("kind", "agent", "before", "cursor"))
+        wanted = GetDashboardTimelineQuery(kind=kind, limit=ROWS, before=day and f"{day}T00:00:00Z", cursor=cursor)
+        rows, cursor = await self._rows(request, session, wanted, agent)
+        chosen = {"kind": kind, "agent": agent, "before": day}
+        return await self.page("activity.html", request, session, rows=rows, cursor=cursor, chosen=chosen)
 
     async def proof(self, request: Request, session: Session) -> Answer:
         path = {"proofId": request.path["proof"]}
@@ -120,10 +118,17 @@ class HolderPages(Struct, frozen=True):
     async def agents(self, request: Request, session: Session) -> Answer:
         """Return a card for each delegation: those of hers that can be used, that ended, or that others gave her."""
         state = request.query.get("state", "acting")
-        party = "agent_did" if state == "given" else "holder_did"
-        found = await self._delegations(request, session, cursor=request.query.get("cursor"), **{party: session.target})
-        shown = [one for one in found["items"] if state == "given" or (one["status"] in ENDED) is (state == "ended")]
-        values = {"shown": shown, "cursor": found["nextCursor"], "state": state, "narrowed": narrowed}
+        own, given, cursor = {"holder_did": session.target}, {"agent_did": session.target}, request.query.get("cursor")
+        (given if state == "given" else own)["cursor"] = cursor
+        listed, others = (
+            await self._delegations(request, session, **own),
+            await self._delegations(request, session, **given),
+        )
+        ended = [one for one in listed["items"] if one["status"] in ENDED]
+        acting = [one for one in listed["items"] if one["status"] not in ENDED]
+        tabs = {"acting": acting, "ended": ended, "given": others["items"]}
+        shown, cursor = tabs.get(state, acting), (others if state == "given" else listed)["nextCursor"]
+        values = {"shown": shown, "cursor": cursor, "state": state, "tabs": tabs, "narrowed": narrowed}
         stoppable = [one for one in shown if one["status"] in STOPPABLE and state == "acting"]
         schemas = [schema for one in shown for schema in one["schemaIds"] or ()]
         return await self.page("agents.html", request, session, schemas, stoppable=stoppable, **values)
@@ -144,12 +149,12 @@ class HolderPages(Struct, frozen=True):
         self.sessions.require_change(request)
         caller, stopped, failed = session.caller, [request.body.get("id", "")], []
         if request.body.get("all"):
-            handler, body = self.records.suspend_delegations, SuspendDelegationsRequest(all=True)
-            found = await ask(handler, "suspendDelegations", request, body=body, caller=caller)
+            body = SuspendDelegationsRequest(all=True)
+            found = await ask(self.names.records.suspend_delegations, request, body=body, caller=caller)
             stopped, failed = found["suspended"], found["failed"]
         else:
-            one, path = self.delegations.suspend_delegation, {"delegationId": stopped[0]}
-            await ask(one, "suspendDelegation", request, path=path, caller=caller)
+            path = {"delegationId": stopped[0]}
+            await ask(self.delegations.suspend_delegation, request, path=path, caller=caller)
         if stopped:
             await self.sessions.record_stop(session, request, stopped)
         if failed:
@@ -163,9 +168,9 @@ class HolderPages(Struct, frozen=True):
     async def keys(self, request: Request, session: Session) -> Answer:
         """Her keys, as her document names them now."""
         path = {"did": session.target}
-        found = await ask(self.dids.resolve_did, "resolveDid", request, path=path, query=ResolveDidQuery())
-        document = found["didDocument"]
-        return await self.page("keys.html", request, session, document=document, session_key=session.key)
+        found = await ask(self.dids.resolve_did, request, path=path, query=ResolveDidQuery())
+        values = {"document": found["didDocument"], "session_key": session.key}
+        return await self.page("keys.html", request, session, **values)
 
     async def page(
         self, template: str, request: Request, session: Session, schemas: Iterable[str] = (), **values: Any
@@ -173,41 +178,65 @@ class HolderPages(Struct, frozen=True):
         """Return the page with the names of the DIDs on it and the titles of these credential types."""
         titles = titles_of(request, await self.names.schemas(request, schemas))
         labels = await self.names.labels(request, session)
-        described = await self.names.describe(request, session, values)
-        names: dict[str, Any] = {"titles": titles, "labels": labels, "described": described}
+        asked = () if self.requests is None else await self.requests.list(session.caller)
+        waiting = [one for one in asked if one.status == "waiting"]
+        parties = {**values, "did": session.target, "waiting": [one.shown for one in waiting]}
+        described = await self.names.describe(request, session, parties)
+        names: dict[str, Any] = {"titles": titles, "labels": labels, "described": described, "waiting": waiting}
         return page(template, request, signed_in=session.target, **names, **values)
 
     async def _rows(
-        self, request: Request, session: Session, query: GetDashboardTimelineQuery
+        self, request: Request, session: Session, query: GetDashboardTimelineQuery, agent: str | None = None
     ) -> tuple[list[dict[str, Any]], str | None]:
         """Return the rows of the timeline with their sentences, and the cursor of the next page."""
-        handler = self.records.get_dashboard_timeline
-        found = await ask(handler, "getDashboardTimeline", request, query=query, caller=session.caller)
-        named = {one["proofId"] for one in found["items"] if one["proofId"] and one["kind"] != "proof.refused"}
-        proofs = dict[str, dict[str, Any]]()
-        for each in named:
-            # A row outlives a proof that was erased, and its sentence then has fewer facts.
-            with contextlib.suppress(ProofNotFound):
-                proofs[each] = facts_of(await self._proof(request, session, each))
-        rows = [one | {"said": sentence(one, session.target, proofs.get(one["proofId"], {}))} for one in found["items"]]
-        return [row for row in rows if row["said"]], found["nextCursor"]
+        rows = list[dict[str, Any]]()
+        for _ in range(PAGES if agent else 1):
+            found = await ask(self.names.records.get_dashboard_timeline, request, query=query, caller=session.caller)
+            rows += (one for one in found["items"] if agent in (None, one["agentDid"]))
+            query = structs.replace(query, cursor=found["nextCursor"])
+            if query.cursor is None or len(rows) >= ROWS:
+                break
+        rows = [one | {"said": sentence(one, session.target, await self._facts(request, session, one))} for one in rows]
+        return [row for row in rows if row["said"]], query.cursor
+
+    async def _facts(self, request: Request, session: Session, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the sentence of a row may state. A row outlives what was erased, and has fewer facts then."""
+        with contextlib.suppress(ProofNotFound, DelegationNotFound, CredentialNotFound):
+            if row["kind"] == "delegation.created":
+                path = {"delegationId": row["delegationId"]}
+                read = self.delegations.get_delegation
+                return permitted(await ask(read, request, path=path, caller=session.caller))
+            if row["kind"] == "credential.issued":
+                path, read = {"credentialId": row["credentialId"]}, self.names.credentials.get_credential
+                schema = (await ask(read, request, path=path, caller=session.caller))["schemaId"]
+                return {"type": titles_of(request, await self.names.schemas(request, [schema])).get(schema)}
+            if row["proofId"] and row["kind"] != "proof.refused":
+                return facts_of(await self._proof(request, session, row["proofId"]))
+        return {}
 
     async def _proof(self, request: Request, session: Session, proof_id: str) -> Mapping[str, Any]:
-        return await ask(self.proofs.get_proof, "getProof", request, path={"proofId": proof_id}, caller=session.caller)
+        return await ask(self.proofs.get_proof, request, path={"proofId": proof_id}, caller=session.caller)
 
     async def credentials_of(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
         wanted = ListCredentialsQuery(limit=ROWS, cursor=request.query.get("cursor"), **query)
-        handler = self.credentials.list_credentials
-        return await ask(handler, "listCredentials", request, query=wanted, caller=session.caller)
+        return await ask(self.names.credentials.list_credentials, request, query=wanted, caller=session.caller)
 
     async def _delegations(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
-        wanted, handler = ListDelegationsQuery(limit=STOPS, **query), self.delegations.list_delegations
-        return await ask(handler, "listDelegations", request, query=wanted, caller=session.caller)
+        wanted = ListDelegationsQuery(limit=STOPS, **query)
+        return await ask(self.delegations.list_delegations, request, query=wanted, caller=session.caller)
 
 
 def types_of(credentials: Mapping[str, Any]) -> list[str]:
     """Return the schemas of a page of credentials."""
     return [one["schemaId"] for one in credentials["items"]]
+
+
+def permitted(delegation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts about a delegation: its question if all values are fixed, and its only verifier."""
+    fixed = [one | {"value": one["values"][0]} for one in delegation["predicates"] if len(one["values"]) == 1]
+    verifiers = delegation["verifiers"] or []
+    asked = fixed if len(fixed) == len(delegation["actions"]) else None
+    return {"question": asked, "verifier": verifiers[0] if len(verifiers) == 1 else None}
 
 
 def facts_of(proof: Mapping[str, Any]) -> dict[str, Any]:

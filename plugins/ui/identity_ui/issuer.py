@@ -27,7 +27,9 @@ class IssuerPages(Struct, frozen=True):
 
     async def types(self, request: Request, session: Session) -> Answer:
         """Return the credential types that the issuer registered."""
-        return await self.holder.page("issuer_types.html", request, session, types=await self._types(request, session))
+        types, counts = await self._types(request, session), await self._counts(request, session)
+        chosen = request.query.get("type")
+        return await self.holder.page("issuer_types.html", request, session, types=types, counts=counts, chosen=chosen)
 
     async def form(self, request: Request, session: Session) -> Answer:
         """Return the form of a credential of the type that the query names, else the choice of a type."""
@@ -50,17 +52,23 @@ class IssuerPages(Struct, frozen=True):
         types = await self._types(request, session)
         schemas = [*types_of(found), *(one["id"] for one in types)]
         values = {"shown": shown, "types": types, "chosen": query, "cursor": found["nextCursor"]}
-        handler, wanted = self.holder.records.get_credential_stats, GetCredentialStatsQuery(issuer_did=session.target)
-        counts = (await ask(handler, "getCredentialStats", request, query=wanted, caller=session.caller))["items"]
+        counts = (await self._counts(request, session)).values()
         members = ("valid", "suspended", "revoked", "endingIn30Days")
         values["counts"] = {name: sum(one[name] for one in counts) for name in members}
         return await self.holder.page("issued.html", request, session, schemas, **values)
 
+    async def _counts(self, request: Request, session: Session) -> dict[str, Mapping[str, Any]]:
+        """Return how many credentials there are, by the id of their type."""
+        wanted = GetCredentialStatsQuery(issuer_did=session.target)
+        found = await ask(self.holder.names.records.get_credential_stats, request, query=wanted, caller=session.caller)
+        return {one["schemaId"]: one for one in found["items"]}
+
     async def _types(self, request: Request, session: Session) -> list[Mapping[str, Any]]:
-        handler, cursor, found = self.holder.credentials.list_credential_schemas, None, list[Mapping[str, Any]]()
+        cursor, found = None, list[Mapping[str, Any]]()
+        listed = self.holder.names.credentials.list_credential_schemas
         for _ in range(PAGES):
             query = ListCredentialSchemasQuery(limit=200, cursor=cursor)
-            read = await ask(handler, "listCredentialSchemas", request, query=query, caller=session.caller)
+            read = await ask(listed, request, query=query, caller=session.caller)
             found += (one for one in read["items"] if one["createdBy"].get("did") == session.target)
             cursor = read["nextCursor"]
             if cursor is None:

@@ -34,15 +34,15 @@ class Names(Struct, frozen=True):
         """Return the nicknames that the reader gave, by DID; none for who is not signed in."""
         if session is None:
             return {}
-        found = await ask(self.records.list_labels, "listLabels", request, caller=session.caller)
+        found = await ask(self.records.list_labels, request, caller=session.caller)
         return {one["did"]: one["label"] for one in found["items"]}
 
     async def describe(self, request: Request, session: Session, values: Any) -> dict[str, Mapping[str, Any]]:
         """Return the answer of describeDids for the DIDs in ``values``, by DID; nothing if one of them is malformed user input."""
-        handler, dids = self.records.describe_dids, tuple(sorted(dids_in(values)))[:MOST_DESCRIBED]
+        dids = tuple(sorted(dids_in(values)))[:MOST_DESCRIBED]
         with contextlib.suppress(InvalidDid):
             body = DescribeDidsRequest(dids=dids)
-            found = await ask(handler, "describeDids", request, body=body, caller=session.caller)
+            found = await ask(self.records.describe_dids, request, body=body, caller=session.caller)
             return {one["did"]: one for one in found["items"]}
         return {}
 
@@ -56,9 +56,9 @@ class Names(Struct, frozen=True):
         known = self.known.get(schema_id)
         if known is not None:
             return known
-        handler, path = self.credentials.get_credential_schema, {"schemaId": schema_id}
         try:
-            return self.known.store(schema_id, await ask(handler, "getCredentialSchema", request, path=path))
+            found = await ask(self.credentials.get_credential_schema, request, path={"schemaId": schema_id})
+            return self.known.store(schema_id, found)
         except SchemaNotFound:
             return None
 

@@ -14,18 +14,21 @@ from identity_core.api.request import NOTHING, Handler, Request
 JSON_ALONE = {"accept": "application/json"}
 
 
-async def ask(handler: Handler, operation_id: str, request: Request, **given: Any) -> Mapping[str, Any]:
-    """Return the JSON that ``handler`` answers, with the names of the document; ``given`` are members of ``Request``.
+async def ask(handler: Handler, request: Request, **given: Any) -> Mapping[str, Any]:
+    """Return the JSON that ``handler`` answers, with the names of the document; ``given`` are members of ``Request``. The name of the
+    method is that of the operation.
 
     ``request`` is the page's, for its id. Raises what the handler raises; a deactivated DID is an answer, with ``error``.
     """
-    found = await answer_bytes(handler, operation_id, request, headers=JSON_ALONE, **given)
+    found = await answer_bytes(handler, request, headers=JSON_ALONE, **given)
     return cast("Mapping[str, Any]", orjson.loads(found))
 
 
 async def answer_bytes(
-    handler: Handler, operation_id: str, request: Request, *, headers: Mapping[str, str] = NOTHING, **given: Any
+    handler: Handler, request: Request, *, headers: Mapping[str, str] = NOTHING, **given: Any
 ) -> bytes:
     """Return the bytes of what ``handler`` answers; ``given`` as ``ask`` takes it."""
+    first, *others = handler.__name__.split("_")
+    operation_id = first + "".join(map(str.capitalize, others))
     answer = await handler(Request(request_id=request.request_id, headers=headers, operation_id=operation_id, **given))
     return answer.body if isinstance(answer.body, bytes) else encode(answer.body)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 from identity_api_keys.handlers import ApiKeyHandlers
@@ -23,15 +23,13 @@ from identity_transparency.wire import GetLedgerCheckpointQuery, ListEventsQuery
 from msgspec import Struct
 
 from identity_client.operations import served_operations
-from identity_codec.times import printed
 from identity_core.api.dids import DidHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.api.service import ServiceHandlers
 from identity_core.errors import AuthFailed, Forbidden, InvalidRequest, NotFound
+from identity_core.extension.declaration import Kernel
 from identity_core.extension.opening import InstallationState
-from identity_core.wire import (
-    ListDidsQuery,
-)
+from identity_core.wire import ListDidsQuery
 from identity_tlog.note import Checkpoint, Note
 from identity_ui.figures import Rate, figures
 from identity_ui.operations import answer_bytes, ask
@@ -46,24 +44,14 @@ SIGN_IN: Final = "/ui/operator/sign-in"
 # What a line of the audit log tells here: who did what to what, and not the details.
 _TOLD: Final = ("sequence", "at", "operation", "caller", "fingerprint", "target", "outcome")
 
+S = TypeVar("S")
 Show = Callable[[Request, OperatorSession], Awaitable[Answer]]
 
 
-class OperatorHandlers(Struct, frozen=True):
-    """The handlers that the pages ask; None for those of an extension that is off."""
-
-    dids: DidHandlers
-    events: EventHandlers | None
-    ledger: LedgerHandlers | None
-    api_keys: ApiKeyHandlers | None
-    records: RecordsHandlers
-    service: ServiceHandlers
-
-
 class OperatorPages(Struct, frozen=True):
-    """Pages of an administrator."""
+    """Pages of an administrator. They call handlers that ``kernel`` has; those of an extension that is off are missing."""
 
-    asks: OperatorHandlers
+    kernel: Kernel
     installation: InstallationState
     chain: CheckAuditChain
     figures: KeepFigures
@@ -115,59 +103,55 @@ class OperatorPages(Struct, frozen=True):
         hour = self.figures.list_intervals(text)
         rates = {} if found is None else self.figures.rates_of_hour(found.rates)
         total = reduce(lambda one, other: one.combined(other, 1), rates.values(), Rate())
-        summaries = {name: one.summary for name, one in served_operations().items()}
-        values = {"ready": ready, "found": found, "hour": hour, "rates": rates, "total": total, "summaries": summaries}
+        values = {"ready": ready, "found": found, "hour": hour, "rates": rates, "total": total}
         return self._page("operator.html", request, session, clock=_clock, **values)
 
     async def dids(self, request: Request, session: OperatorSession) -> Answer:
         """Return the newest changes, and all DIDs; those that the key made if it has an allowlist."""
         changes, older = await self._changes(request)
-        cursor, handler = request.query.get("cursor"), self.asks.dids.list_dids
+        cursor = request.query.get("cursor")
         query = ListDidsQuery(limit=ROWS, cursor=cursor, all=session.key.allowed_targets is None)
-        owned = await ask(handler, "listDids", request, query=query, caller=session.caller)
+        owned = await ask(self.kernel.need(DidHandlers).list_dids, request, query=query, caller=session.caller)
         values = {"changes": changes, "older": older, "owned": owned, "every": query.all}
         return self._page("operator_dids.html", request, session, **values)
 
     async def _changes(self, request: Request) -> tuple[list[Any], int]:
         """Return a page of changes, the newest first, and behind which entry the older ones are."""
-        if self.asks.events is None or self.asks.ledger is None:
+        log, ledger = self.kernel.find(EventHandlers), self.kernel.find(LedgerHandlers)
+        if log is None or ledger is None:
             return [], 0
-        checkpoint = Checkpoint.parse(Note.parse(await _note(self.asks.ledger, request)).text)
+        checkpoint = Checkpoint.parse(Note.parse(await _note(ledger, request)).text)
         end = _number(request, "before", checkpoint.size)
         query = ListEventsQuery(after=max(end - ROWS, 0), limit=min(ROWS, end) or 1)
-        events = await ask(self.asks.events.list_events, "listEvents", request, query=query)
+        events = await ask(log.list_events, request, query=query)
         return [one for one in events["items"] if one["sequence"] <= end][::-1], max(end - ROWS, 0)
 
     async def ledger(self, request: Request, session: OperatorSession) -> Answer:
         """Return the signed checkpoint of now, and the newest that witnesses have cosigned."""
-        if self.asks.ledger is None:
-            raise NotFound
-        text = await _note(self.asks.ledger, request)
+        ledger = self._served(LedgerHandlers)
+        text = await _note(ledger, request)
         note = Note.parse(text)
-        key = await ask(self.asks.ledger.get_ledger_key, "getLedgerKey", request)
+        key = await ask(ledger.get_ledger_key, request)
         shown = {"checkpoint": Checkpoint.parse(note.text), "note": text.decode(), "key": key}
         witnesses = self.installation.witnesses()
         return self._page("operator_ledger.html", request, session, witnesses=witnesses, **shown)
 
     async def verifications(self, request: Request, session: OperatorSession) -> Answer:
+        records, caller = self.kernel.need(RecordsHandlers), session.caller
         history = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor"))
-        records, stats, caller = self.asks.records, GetVerificationStatsQuery(), session.caller
-        listed, counted = records.list_verification_history, records.get_verification_stats
-        found = await ask(listed, "listVerificationHistory", request, query=history, caller=caller)
-        counts = await ask(counted, "getVerificationStats", request, query=stats, caller=caller)
+        found = await ask(records.list_verification_history, request, query=history, caller=caller)
+        counts = await ask(records.get_verification_stats, request, query=GetVerificationStatsQuery(), caller=caller)
         return self._page("operator_verifications.html", request, session, found=found, counts=counts)
 
     async def api_keys(self, request: Request, session: OperatorSession) -> Answer:
-        if self.asks.api_keys is None:
-            raise NotFound
         query = ListApiKeysQuery(limit=ROWS, cursor=request.query.get("cursor"))
-        found = await ask(self.asks.api_keys.list_api_keys, "listApiKeys", request, query=query, caller=session.caller)
-        now, own = printed(datetime.now(UTC)), session.key.id
-        return self._page("operator_keys.html", request, session, found=found, own=own, now=now)
+        found = await ask(self._served(ApiKeyHandlers).list_api_keys, request, query=query, caller=session.caller)
+        return self._page("operator_keys.html", request, session, found=found, own=session.key.id)
 
     async def plugins(self, request: Request, session: OperatorSession) -> Answer:
         ready = await self._ready(request, session)
-        panels, installed = await shown_panels(self.installation.panels), self.installation.plugins()
+        shown = self.installation.panels if request.query.get("show") == "panels" else {}
+        panels, installed = await shown_panels(shown), self.installation.plugins()
         return self._page("operator_plugins.html", request, session, installed=installed, ready=ready, panels=panels)
 
     async def audit(self, request: Request, session: OperatorSession) -> Answer:
@@ -175,8 +159,9 @@ class OperatorPages(Struct, frozen=True):
         checked = await self.chain()
         end = _number(request, "before", checked.total or checked.verified)
         query = ListAuditLinesQuery(after=max(end - ROWS, 0), limit=ROWS)
-        handler = self.asks.records.list_audit_lines
-        found = await ask(handler, "listAuditLines", request, query=query, caller=session.caller)
+        found = await ask(
+            self.kernel.need(RecordsHandlers).list_audit_lines, request, query=query, caller=session.caller
+        )
         lines = [_line(one) for one in found["items"] if one["sequence"] <= end][::-1]
         older = max(end - ROWS, 0)
         return self._page("operator_audit.html", request, session, checked=checked, lines=lines, older=older)
@@ -192,16 +177,23 @@ class OperatorPages(Struct, frozen=True):
         return self._page("operator_doctor.html", request, session, ready=ready, reasons=reasons, failed=failed)
 
     def _page(self, template: str, request: Request, session: OperatorSession, **values: Any) -> Answer:
+        values["summaries"] = {name: one.summary for name, one in served_operations().items()}
         return page(template, request, operator=session.key.name, **values)
 
+    def _served(self, handlers: type[S]) -> S:
+        """Return the handlers of an extension. Raises ``NotFound``: if it is off."""
+        found = self.kernel.find(handlers)
+        if found is None:
+            raise NotFound
+        return found
+
     async def _ready(self, request: Request, session: OperatorSession) -> Mapping[str, Any]:
-        handler = self.asks.service.get_readiness
-        return await ask(handler, "getReadiness", request, caller=session.caller)
+        return await ask(self.kernel.need(ServiceHandlers).get_readiness, request, caller=session.caller)
 
 
 async def _note(ledger: LedgerHandlers, request: Request) -> bytes:
     query = GetLedgerCheckpointQuery()
-    return await answer_bytes(ledger.get_ledger_checkpoint, "getLedgerCheckpoint", request, query=query)
+    return await answer_bytes(ledger.get_ledger_checkpoint, request, query=query)
 
 
 def _number(request: Request, name: str, default: int) -> int:

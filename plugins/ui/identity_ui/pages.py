@@ -7,8 +7,9 @@ from typing import Final
 
 from identity_core.api.errors import explanation_of
 from identity_core.api.request import Answer, Handler, PageForm, Request
-from identity_core.errors import IdentityError
+from identity_core.errors import IdentityError, NotFound
 from identity_ui.anybody import PublicPages
+from identity_ui.consent import ConsentPages
 from identity_ui.holder import HolderPages
 from identity_ui.issuer import IssuerPages
 from identity_ui.operator import OperatorPages
@@ -26,6 +27,10 @@ MOVED: Final = {"/ui/delegations": "/ui/agents", "/ui/proofs": "/ui/activity?kin
 
 async def _moved(place: str, request: Request) -> Answer:
     return redirect(place)
+
+
+async def _unknown(request: Request) -> Answer:
+    raise NotFound
 
 
 def ui_pages(
@@ -54,9 +59,10 @@ def ui_pages(
         "/ui/results": holder.signed_in(verifier.results),
         "/ui/recover": holder.recover,
     } | operator.pages()
-    if holder.consent is not None:
-        shown[CONSENT] = holder.signed_in(holder.consent.form)
+    if holder.requests is not None:
+        shown[CONSENT] = holder.signed_in(ConsentPages(holder, holder.requests).form)
         shown |= {ASK: holder.signed_in(verifier.form), REQUEST: verifier.show_request}
+    shown |= dict.fromkeys(("/ui/{page:path}", "/ui/operator/{page:path}"), _unknown)
     moved = {path: partial(_moved, place) for path, place in MOVED.items()}
     return moved | {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
 
@@ -67,9 +73,10 @@ def ui_forms(
     """Return the forms that POST serves. A session is begun, and an agent answered, by a script, which reads the API's
     shape of a refusal."""
     consent: dict[str, PageForm] = {}
-    if holder.consent is not None:
-        consent[CONSENT] = PageForm(explained(holder.signed_in(holder.consent.read)))
-        consent[f"{CONSENT}/reply"] = PageForm(holder.consent.reply)
+    if holder.requests is not None:
+        pages = ConsentPages(holder, holder.requests)
+        consent[CONSENT] = PageForm(explained(holder.signed_in(pages.read)))
+        consent[f"{CONSENT}/reply"] = PageForm(pages.reply)
         consent[REQUEST] = PageForm(explained(verifier.answered))
     return consent | {
         "/ui/verify": PageForm(explained(public.verified)),

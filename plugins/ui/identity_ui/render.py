@@ -13,6 +13,7 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import Any, Final
 
@@ -30,6 +31,8 @@ from identity_ui.names import DidName, name_of, short
 CONSENT: Final = "/ui/consent"
 ASK: Final = "/ui/ask"
 """The pages that show an agent's request, and that make one of a verifier; in ``HIDDEN`` without the extension ``consents``."""
+SOON: Final = timedelta(days=30)
+"""A credential that ends within this time is marked."""
 HIDDEN: Final = set[str]()
 """Paths to which pages of this process have no link, because they are not served."""
 
@@ -51,7 +54,7 @@ _CLIENT: Final = ("changes", "codec", "entry", "log", "proofs/verify", "webvh", 
 MODULES: Final = ("checking.js", "notes.js", "places.js", "proof_check.js", *(f"client/{one}.js" for one in _CLIENT))
 _SCRIPTS: Final = ("htmx.js", "hx-csp.js", "ui.js", "signing.js", "keys.js", "plots.js", "uplot.js", *MODULES)
 STATIC: Final = (
-    dict.fromkeys(_SCRIPTS, "text/javascript; charset=utf-8")
+    dict.fromkeys(("api_keys.js", *_SCRIPTS), "text/javascript; charset=utf-8")
     | dict.fromkeys(("ui.css", "uplot.css"), "text/css; charset=utf-8")
     | dict.fromkeys(("icon.svg", "icons.svg"), "image/svg+xml")
 )
@@ -70,13 +73,9 @@ def page(
     language, nonce = language_of(request.header("accept-language")), secrets.token_urlsafe(16)
     here = request.raw_path.decode("latin-1").partition("?")[0]
     loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES, "here": here, "hidden": HIDDEN}
-    loaded |= {
-        "titles": {},
-        "labels": {},
-        "described": {},
-        "host": request.header("host") or "",
-        "request_id": request.request_id,
-    }
+    loaded |= {"titles": {}, "labels": {}, "described": {}, "waiting": (), "host": request.header("host") or ""}
+    now, ids = datetime.now(UTC), {"request_id": request.request_id, "query": request.query}
+    loaded |= ids | {"now": printed(now), "soon": printed(now + SOON)}
     text = (
         _environment(language)
         .get_template(template)

@@ -27,18 +27,25 @@ class VerifierPages(Struct, frozen=True):
     requests: RequestHandlers | None
 
     async def form(self, request: Request, session: Session) -> Answer:
-        return await self.holder.page("ask.html", request, session)
+        """Return the form, and the newest request that waits."""
+        found = next((one for one in await self._list_requests(request, session) if one["status"] == "waiting"), None)
+        values: dict[str, Any] = {"found": found, "own": True, "qr": found and qr_code(found["link"])}
+        return await self.holder.page("ask.html", request, session, **values)
 
     async def results(self, request: Request, session: Session) -> Answer:
         """Return the verifier's requests, and the verifications that it may see."""
         query = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor"))
-        history = self.holder.records.list_verification_history
-        found = await ask(history, "listVerificationHistory", request, query=query, caller=session.caller)
-        asked: Sequence[Any] = ()
-        if self.requests is not None:
-            wanted, handler = ListVerifierRequestsQuery(), self.requests.list_verifier_requests
-            asked = (await ask(handler, "listVerifierRequests", request, query=wanted, caller=session.caller))["items"]
+        read = self.holder.names.records.list_verification_history
+        found = await ask(read, request, query=query, caller=session.caller)
+        asked = await self._list_requests(request, session)
         return await self.holder.page("results.html", request, session, found=found, asked=asked)
+
+    async def _list_requests(self, request: Request, session: Session) -> Sequence[Any]:
+        """Return the verifier's requests, the newest first."""
+        if self.requests is None:
+            return ()
+        read, wanted = self.requests.list_verifier_requests, ListVerifierRequestsQuery()
+        return list((await ask(read, request, query=wanted, caller=session.caller))["items"])
 
     async def show_request(self, request: Request) -> Answer:
         """Return the question of a request, and for its verifier the link and the result."""
@@ -54,7 +61,7 @@ class VerifierPages(Struct, frozen=True):
             if not isinstance(proof, dict) or not isinstance(proof.get("proof"), str):
                 raise InvalidRequest("A proof is a JSON object with the member proof.")
             handler, body = self._handlers.answer_verifier_request, AnswerVerifierRequestRequest(proof=proof["proof"])
-            verdict = await ask(handler, "answerVerifierRequest", request, path=request.path, body=body)
+            verdict = await ask(handler, request, path=request.path, body=body)
         except strict_json.JsonRefused as error:
             return await self._request(request, 422, refusal=InvalidRequest(f"This is no JSON: {error.reason}."))
         except IdentityError as error:
@@ -66,8 +73,7 @@ class VerifierPages(Struct, frozen=True):
     async def _request(self, request: Request, status: int = 200, **values: Any) -> Answer:
         session = await self.holder.sessions.find(request)
         caller = None if session is None else session.caller
-        read = self._handlers.get_verifier_request
-        found = await ask(read, "getVerifierRequest", request, path=request.path, caller=caller)
+        found = await ask(self._handlers.get_verifier_request, request, path=request.path, caller=caller)
         who = {"signed_in": None if session is None else session.target}
         shown = {"verdict": None, "refusal": None, "labels": await self.holder.names.labels(request, session)} | values
         return page("request.html", request, status=status, found=found, qr=qr_code(found["link"]), **who, **shown)

@@ -130,6 +130,14 @@ def test_forms_of_other_origins_do_nothing(target: Target, path: str, origin: di
     assert is_signed_in(target, cookie)
 
 
+def test_form_with_the_own_origin_alone_is_taken(target: Target) -> None:
+    """Browsers without Fetch Metadata, and all browsers on plain HTTP beside loopback, send ``Origin`` alone."""
+    cookie = cookie_of(begin(target.stranger.holder()))
+    media = {"Content-Type": "application/x-www-form-urlencoded", "Origin": target.wire.url}
+    assert target.wire.call("POST", "/ui/sign-out", b"", media | {"Cookie": cookie}).status == 303
+    assert not is_signed_in(target, cookie)
+
+
 @pytest.mark.parametrize("text", MARKUP)
 def test_markup_in_what_somebody_asks_for_stays_text(target: Target, text: str) -> None:
     answers = [

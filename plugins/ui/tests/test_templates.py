@@ -44,7 +44,7 @@ def test_vendored_files_are_what_the_page_says() -> None:
     assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "uplot.js", "uplot.css"}
     for name, digest in rows:
         assert hashlib.sha256((HERE / "static" / name).read_bytes()).hexdigest() == digest
-    own = {"ui.css", "ui.js", "signing.js", "keys.js", "plots.js", "icon.svg", "icons.svg", *MODULES}
+    own = {"ui.css", "ui.js", "signing.js", "keys.js", "api_keys.js", "plots.js", "icon.svg", "icons.svg", *MODULES}
     assert set(STATIC) == {name for name, _ in rows} | own
     files = {str(path.relative_to(HERE / "static")) for path in (HERE / "static").rglob("*") if path.is_file()}
     assert files == set(STATIC) | {"LICENSE.htmx", "LICENSE.uplot", "client/proofs/LICENSE.noble"}
@@ -64,7 +64,8 @@ def test_no_file_asks_for_another_and_ours_write_no_markup() -> None:
         assert "sourceMappingURL" not in text
         assert not name.endswith(".css") or re.findall(r"url\((?![\"']?data:)|@import", text) == []
     script = "".join(
-        (HERE / "static" / name).read_text() for name in ("ui.js", "signing.js", "keys.js", "plots.js", *MODULES)
+        (HERE / "static" / name).read_text()
+        for name in ("ui.js", "signing.js", "keys.js", "api_keys.js", "plots.js", *MODULES)
     )
     assert re.findall(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|Function\(", script) == []
 

@@ -155,10 +155,11 @@ def resolve_reference(base: str, reference: str) -> str:
     """Resolve ``reference`` against the absolute URI ``base`` (RFC 3986 §5.2.2).
 
     Characters outside of ASCII are percent-encoded as UTF-8 (RFC 3987 §3.1).
-    Raises ``InvalidDidUrl``: when ``reference`` has a scheme, an authority or a malformed character, or when the origin changes."""
+    Raises ``InvalidDidUrl``: when ``base`` has no authority, when ``reference`` has a scheme, an authority or a malformed character, or
+    when the origin changes."""
     start = _BASE.match(base)
     match = _RELATIVE.fullmatch(_NOT_ASCII.sub(lambda found: quote(found[0]), reference))
-    if start is None or match is None:
+    if start is None or match is None or "//" not in start["origin"]:
         raise _invalid(reference, parameter="relativeRef")
     path, query = match["path"], match["query"]
     if not path:

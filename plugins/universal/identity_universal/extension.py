@@ -11,51 +11,29 @@ from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.settings import StartError
 from identity_universal.identifier_handlers import IdentifierHandlers
-from identity_universal.identifiers import (
-    ListDidMethodProperties,
-    ListDidMethods,
-    ListDidTraits,
-    ListTestIdentifiers,
-    ResolveIdentifier,
-    ResolveIdentifierWithOptions,
-)
+from identity_universal.identifiers import Identifiers
 from identity_universal.refusals import REFUSALS
-from identity_universal.registration import RegisterDid, RegisterDidDeactivation, RegisterDidUpdate
+from identity_universal.registration import DidRegistration
 from identity_universal.registration_handlers import RegistrationHandlers
 from identity_universal.wire import DOCUMENT
 
 
 def _identifier_handlers(kernel: Kernel, dids: DidHandlers) -> IdentifierHandlers:
     """Return the handlers of the tag ``identifiers``. Raises ``StartError``: for a setting that is no DID."""
-    methods = kernel.dids.methods
     try:
         listed = [kernel.dids.parse(text) for text in kernel.settings.server.test_identifiers]
     except InvalidDid as error:
         raise StartError(f"server.test_identifiers: {error}") from error
-    resolve = ResolveIdentifier(dids.resolve)
-    return IdentifierHandlers(
-        resolve=resolve,
-        with_options=ResolveIdentifierWithOptions(resolve),
-        methods=ListDidMethods(methods),
-        properties=ListDidMethodProperties(methods),
-        test_identifiers=ListTestIdentifiers(methods, listed),
-        traits=ListDidTraits(methods),
-        cache=dids.cache,
-        clock=kernel.clock,
-    )
+    return IdentifierHandlers(Identifiers(dids.resolve, kernel.dids.methods, listed), dids.cache, kernel.clock)
 
 
 @contextlib.asynccontextmanager
 async def open_universal(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension."""
     dids = kernel.need(DidHandlers)
-    registration = RegistrationHandlers(
-        RegisterDid(dids.create, kernel.settings.did.method),
-        RegisterDidUpdate(kernel.dids),
-        RegisterDidDeactivation(kernel.dids),
-        kernel.operations,
-    )
-    yield Contribution(handlers=(_identifier_handlers(kernel, dids), registration), error_shapes=REFUSALS)
+    registration = DidRegistration(dids.create, kernel.dids, kernel.settings.did.method)
+    handlers = _identifier_handlers(kernel, dids), RegistrationHandlers(registration, kernel.operations)
+    yield Contribution(handlers=handlers, error_shapes=REFUSALS)
 
 
 @hookimpl

@@ -15,15 +15,7 @@ from identity_core.api.request import Answer, Request
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
-from identity_universal.identifiers import (
-    Dereferenced,
-    ListDidMethodProperties,
-    ListDidMethods,
-    ListDidTraits,
-    ListTestIdentifiers,
-    ResolveIdentifier,
-    ResolveIdentifierWithOptions,
-)
+from identity_universal.identifiers import Dereferenced, Identifiers
 from identity_universal.wire import (
     DereferencingMetadata,
     DidResolutionOptions,
@@ -66,12 +58,7 @@ _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]
 class IdentifierHandlers(Struct, frozen=True):
     """resolveIdentifier, resolveIdentifierWithOptions, listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits."""
 
-    resolve: ResolveIdentifier
-    with_options: ResolveIdentifierWithOptions
-    methods: ListDidMethods
-    properties: ListDidMethodProperties
-    test_identifiers: ListTestIdentifiers
-    traits: ListDidTraits
+    identifiers: Identifiers
     cache: AnswerCache
     clock: Clock
 
@@ -83,7 +70,7 @@ class IdentifierHandlers(Struct, frozen=True):
         cached = self.cache.find(text, key) if is_plain else None
         if cached is None:
             started = time.perf_counter_ns()
-            found = await self.resolve(text, query)
+            found = await self.identifiers.dereference(text, query)
             answer = self._special(request, found, form)
             if answer is not None:
                 return answer
@@ -96,21 +83,21 @@ class IdentifierHandlers(Struct, frozen=True):
         options: DidResolutionOptions = request.body
         form = form_of(value_or(options.accept, request.header("accept")) or "")
         started = time.perf_counter_ns()
-        found = await self.with_options(identifier_of(request), options)
+        found = await self.identifiers.dereference_with(identifier_of(request), options)
         answer = self._special(request, found, form)
         return answer or self._encoded(found, form, (time.perf_counter_ns() - started) // 1_000_000).answer
 
     async def list_did_methods(self, request: Request) -> Answer:
-        return Answer(200, await self.methods(), headers=_DESCRIBED)
+        return Answer(200, self.identifiers.names(), headers=_DESCRIBED)
 
     async def list_did_method_properties(self, request: Request) -> Answer:
-        return Answer(200, await self.properties(), headers=_DESCRIBED)
+        return Answer(200, self.identifiers.properties(), headers=_DESCRIBED)
 
     async def list_test_identifiers(self, request: Request) -> Answer:
-        return Answer(200, await self.test_identifiers(), headers=_DESCRIBED)
+        return Answer(200, self.identifiers.test_identifiers(), headers=_DESCRIBED)
 
     async def list_did_traits(self, request: Request) -> Answer:
-        return Answer(200, await self.traits(), headers=_DESCRIBED)
+        return Answer(200, self.identifiers.traits(), headers=_DESCRIBED)
 
     def _encoded(self, found: Dereferenced, form: AnswerForm, duration: int) -> CachedAnswer:
         body = None

@@ -37,43 +37,40 @@ class Dereferenced(Struct, frozen=True):
     endpoint: str | None = None
 
 
-class ResolveIdentifier(Struct, frozen=True):
-    """Raises what ``ResolveDid`` does, ``DidMethodNotSupported`` for a DID of a method that is not installed, ``InvalidDidUrl``,
-    ``FeatureNotSupported`` and ``DidUrlNotFound`` for what follows the DID, ``InvalidRequest`` for a repeated parameter."""
+class Identifiers(Struct, frozen=True):
+    """The operations of the tag over ``methods``, the installed ones by name. ``listed`` are the test identifiers of the operator."""
 
     resolve: ResolveDid
+    methods: Mapping[str, DidMethod]
+    listed: Sequence[Did] = ()
 
-    async def __call__(self, text: str, query: ResolveIdentifierQuery) -> Dereferenced:
+    async def dereference(self, text: str, query: ResolveIdentifierQuery) -> Dereferenced:
+        """Raises what ``ResolveDid`` does, ``DidMethodNotSupported`` for a DID of a method that is not installed, ``InvalidDidUrl``,
+        ``FeatureNotSupported`` and ``DidUrlNotFound`` for what follows the DID, ``InvalidRequest`` for a repeated parameter."""
         url = DidUrl.parse(text).with_options(query.version_id, query.version_time, query.service, query.relative_ref)
-        reader = self.resolve.reader
-        did = reader.parse(str(url.did))
+        did = self.resolve.reader.parse(str(url.did))
         if url.relative_ref is not None and url.service is None:
             raise InvalidRequest("relativeRef goes with service.", details={"parameter": "relativeRef"})
         try:
             asked = ResolveDidQuery(version_id=url.version_id, version_time=url.version_time)
             found = await self.resolve(did, asked)
         except DidNotFound:
-            if did.method not in reader.methods:
-                supported: list[JsonValue] = [*sorted(reader.methods)]
+            if did.method not in self.methods:
+                supported: list[JsonValue] = [*self.names()]
                 raise DidMethodNotSupported(details={"did": did.safe_text, "supported": supported}) from None
             raise
         if (
             query.no_cache
             and found.version.receipt is None
-            and isinstance(reader.methods.get(did.method), ResolvingDidMethod)
+            and isinstance(self.methods.get(did.method), ResolvingDidMethod)
         ):
             raise FeatureNotSupported(details={"feature": "noCache"})
         if found.deactivated:
             return Dereferenced(found, url)
         return _selected(did, url, _with_multikeys(found) if query.public_key_format is not None else found)
 
-
-class ResolveIdentifierWithOptions(Struct, frozen=True):
-    """Raises what ``ResolveIdentifier`` does. ``options`` are as DID Resolution §4.1 types them: a version is text."""
-
-    resolve: ResolveIdentifier
-
-    async def __call__(self, text: str, options: DidResolutionOptions) -> Dereferenced:
+    async def dereference_with(self, text: str, options: DidResolutionOptions) -> Dereferenced:
+        """Raises what ``dereference`` does. ``options`` are as DID Resolution §4.1 types them: a version is text."""
         version_id = value_or(options.version_id, None)
         query = ResolveIdentifierQuery(
             version_id=None if version_id is None else int(version_id),
@@ -83,7 +80,40 @@ class ResolveIdentifierWithOptions(Struct, frozen=True):
             no_cache=value_or(options.no_cache, False),
             public_key_format=value_or(options.public_key_format, None),
         )
-        return await self.resolve(text, query)
+        return await self.dereference(text, query)
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the methods, sorted."""
+        return sorted(self.methods)
+
+    def properties(self) -> Mapping[str, DidMethodProperties]:
+        """Return the properties of each method."""
+        return {
+            name: DidMethodProperties(
+                http=DidMethodPattern(pattern=f"^did:{name}:.+$"),
+                mutable=method.mutable,
+                publishes_logs=isinstance(method, PublishingDidMethod) and method.log_path is not None,
+                looks_elsewhere=isinstance(method, ResolvingDidMethod),
+            )
+            for name, method in sorted(self.methods.items())
+        }
+
+    def test_identifiers(self) -> Mapping[str, Sequence[str]]:
+        """Return the test identifiers of each method, with those that the operator ``listed``."""
+        found: dict[str, list[str]] = {}
+        for name, method in sorted(self.methods.items()):
+            own = method.test_identifiers if isinstance(method, DescribedDidMethod) else ()
+            found[name] = [*own, *(str(did) for did in self.listed if did.method == name)]
+        return {name: dids for name, dids in found.items() if dids}
+
+    def traits(self) -> Mapping[str, Mapping[str, JsonValue]]:
+        """Return the traits of each method; of one that does not describe itself, whether its DIDs change."""
+        found: dict[str, Mapping[str, JsonValue]] = {}
+        for name, method in sorted(self.methods.items()):
+            known = dict.fromkeys(("supportsUpdate", "supportsDeactivate"), method.mutable)
+            said = method.traits if isinstance(method, DescribedDidMethod) else known
+            found[name] = {"name": name, **said}
+        return found
 
 
 def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:
@@ -99,60 +129,6 @@ def _with_multikeys(found: Resolution) -> Resolution:
     state = found.version.state
     data = orjson.dumps(with_multikeys(orjson.loads(state.document.encoded)))
     return replace(found, version=replace(found.version, state=replace(state, document=DidDocument.load(data))))
-
-
-class ListDidMethods(Struct, frozen=True):
-    """Names, sorted."""
-
-    methods: Mapping[str, DidMethod]
-
-    async def __call__(self) -> Sequence[str]:
-        return sorted(self.methods)
-
-
-class ListDidMethodProperties(Struct, frozen=True):
-    """Return the properties of each installed DID method."""
-
-    methods: Mapping[str, DidMethod]
-
-    async def __call__(self) -> Mapping[str, DidMethodProperties]:
-        return {
-            name: DidMethodProperties(
-                http=DidMethodPattern(pattern=f"^did:{name}:.+$"),
-                mutable=method.mutable,
-                publishes_logs=isinstance(method, PublishingDidMethod) and method.log_path is not None,
-                looks_elsewhere=isinstance(method, ResolvingDidMethod),
-            )
-            for name, method in sorted(self.methods.items())
-        }
-
-
-class ListTestIdentifiers(Struct, frozen=True):
-    """Return the test identifiers of each method, with those that the operator ``listed``."""
-
-    methods: Mapping[str, DidMethod]
-    listed: Sequence[Did]
-
-    async def __call__(self) -> Mapping[str, Sequence[str]]:
-        found: dict[str, list[str]] = {}
-        for name, method in sorted(self.methods.items()):
-            own = method.test_identifiers if isinstance(method, DescribedDidMethod) else ()
-            found[name] = [*own, *(str(did) for did in self.listed if did.method == name)]
-        return {name: dids for name, dids in found.items() if dids}
-
-
-class ListDidTraits(Struct, frozen=True):
-    """Return the traits of each method; of one that does not describe itself, whether its DIDs change."""
-
-    methods: Mapping[str, DidMethod]
-
-    async def __call__(self) -> Mapping[str, Mapping[str, JsonValue]]:
-        found: dict[str, Mapping[str, JsonValue]] = {}
-        for name, method in sorted(self.methods.items()):
-            known = dict.fromkeys(("supportsUpdate", "supportsDeactivate"), method.mutable)
-            said = method.traits if isinstance(method, DescribedDidMethod) else known
-            found[name] = {"name": name, **said}
-        return found
 
 
 def with_multikeys(document: Mapping[str, Any]) -> dict[str, Any]:

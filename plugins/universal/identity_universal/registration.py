@@ -58,16 +58,17 @@ class ChangeToSign(Struct, frozen=True):
     digest: str
 
 
-class RegisterDid(Struct, frozen=True):
-    """Raises what ``CreateDid`` does, and ``InvalidRequest`` for keys that are not where they belong. ``method`` is the DID method where
-    none is named."""
+class DidRegistration(Struct, frozen=True):
+    """The operations of the tag. ``method`` is the DID method where none is named."""
 
-    create: CreateDid
+    creating: CreateDid
+    reader: DidReader
     method: str
 
-    async def __call__(
+    async def create(
         self, wish: RegisterDidRequest, query: RegisterDidQuery, context: RequestContext
     ) -> Created | KeysWanted:
+        """Raises what ``CreateDid`` does, and ``InvalidRequest`` for keys that are not where they belong."""
         document, options = present(wish.did_document, {}), present(wish.options, RegistrationOptions())
         brought = present(present(wish.secret, RegistrationKeys()).verification_method, ())
         public_keys = own_keys(plain(brought), document)
@@ -87,12 +88,12 @@ class RegisterDid(Struct, frozen=True):
             body["options"]["publicKeys"] = public_keys
         try:
             strict = {**body, "options": {**body["options"], "strictEvidence": True}}
-            return await self.create(typed_body(strict, CreateDidRequest), context)
+            return await self.creating(typed_body(strict, CreateDidRequest), context)
         except InvalidDocument as error:
             # The entries of this method hold no evidence.
             if error.details.get("member") != "strictEvidence":
                 raise
-        return await self.create(typed_body(body, CreateDidRequest), context)
+        return await self.creating(typed_body(body, CreateDidRequest), context)
 
     def _signed_body(
         self, query: RegisterDidQuery, document: Mapping[str, Any], options: RegistrationOptions
@@ -107,16 +108,12 @@ class RegisterDid(Struct, frozen=True):
             )
         return body
 
+    async def update(self, wish: RegisterDidUpdateRequest) -> ChangeToSign | SignedChange:
+        """Return the change that a controller has to sign, or the change that it has signed.
 
-class RegisterDidUpdate(Struct, frozen=True):
-    """Return the change that a controller has to sign, or the change that it has signed.
-
-    Raises ``InvalidRequest``, ``InvalidDocument``, and for a DID that cannot change ``InvalidDid``, ``DidNotFound``, ``DidDeactivated``.
-    """
-
-    reader: DidReader
-
-    async def __call__(self, wish: RegisterDidUpdateRequest) -> ChangeToSign | SignedChange:
+        Raises ``InvalidRequest``, ``InvalidDocument``, and for a DID that cannot change ``InvalidDid``, ``DidNotFound``,
+        ``DidDeactivated``.
+        """
         did = self.reader.parse(wish.did)
         said = present_members(didDocument=wish.did_document, didDocumentOperation=wish.did_document_operation)
         signed = signed_change(did, wish, said)
@@ -130,13 +127,8 @@ class RegisterDidUpdate(Struct, frozen=True):
         requests.operations(plain(typed_body(body, UpdateDidRequest)), str(did))
         return ChangeToSign(did, _signer(state), body, digest(said))
 
-
-class RegisterDidDeactivation(Struct, frozen=True):
-    """The same for the end of a DID."""
-
-    reader: DidReader
-
-    async def __call__(self, wish: RegisterDidDeactivationRequest) -> ChangeToSign | SignedChange:
+    async def deactivate(self, wish: RegisterDidDeactivationRequest) -> ChangeToSign | SignedChange:
+        """The same for the end of a DID."""
         did = self.reader.parse(wish.did)
         signed = signed_change(did, wish, {})
         if signed is not None:

@@ -24,13 +24,7 @@ from identity_core.errors import InternalError
 from identity_core.use_cases.dids.create import Created
 from identity_core.wire import Challenge, DeactivatedDid, UpdatedDid
 from identity_universal import wire
-from identity_universal.registration import (
-    ChangeToSign,
-    KeysWanted,
-    RegisterDid,
-    RegisterDidDeactivation,
-    RegisterDidUpdate,
-)
+from identity_universal.registration import ChangeToSign, DidRegistration, KeysWanted
 from identity_universal.registration_create import TEMPLATE
 from identity_universal.registration_jobs import SIGNING_REQUEST, RegistrationJob, SignedChange
 
@@ -40,24 +34,22 @@ _FORWARDED: Final = ("host", "x-forwarded-for")
 class RegistrationHandlers(Struct, frozen=True):
     """registerDid, registerDidUpdate, registerDidDeactivation. ``operations`` are those of the document, as they are served."""
 
-    create: RegisterDid
-    update: RegisterDidUpdate
-    deactivate: RegisterDidDeactivation
+    registration: DidRegistration
     operations: Mapping[str, Run]
 
     async def register_did(self, request: Request) -> Answer:
         request.authenticated.require_key("dids:create")
-        found = await self.create(request.body, request.query, request.context)
+        found = await self.registration.create(request.body, request.query, request.context)
         return keys_wanted(found) if isinstance(found, KeysWanted) else registered(found)
 
     async def register_did_update(self, request: Request) -> Answer:
-        found = await self.update(request.body)
+        found = await self.registration.update(request.body)
         if isinstance(found, ChangeToSign):
             return await self._to_sign(request, found, UPDATE)
         return updated(await self._do(request, "updateDid", "PATCH", found))
 
     async def register_did_deactivation(self, request: Request) -> Answer:
-        found = await self.deactivate(request.body)
+        found = await self.registration.deactivate(request.body)
         if isinstance(found, ChangeToSign):
             return await self._to_sign(request, found, DEACTIVATE)
         return deactivated(await self._do(request, "deactivateDid", "DELETE", found))

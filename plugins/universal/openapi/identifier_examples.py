@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from datetime import datetime
 from typing import Any, Final
 
@@ -12,12 +11,7 @@ from identity_did_jwk import DidJwk
 from identity_did_key import DidKey, DidKeySettings
 from identity_universal.did_url import secondary_resource
 from identity_universal.identifier_handlers import DEREFERENCING, dereferencing
-from identity_universal.identifiers import (
-    ListDidMethodProperties,
-    ListDidMethods,
-    ListDidTraits,
-    ListTestIdentifiers,
-)
+from identity_universal.identifiers import Identifiers
 
 from identity_codec.multibase import base64url_encode
 from identity_codec.structs import plain, raw
@@ -52,7 +46,8 @@ SHAPES: Final[dict[str, Shape]] = {
 def identifiers(current: IndexedVersion, stale_at: datetime) -> Json:
     """operationId → examples. ``stale_at`` is when a grace period of the current version ends."""
     methods: dict[str, DidMethod] = {"ids": DidIds(DidIdsSettings()), "key": DidKey(DidKeySettings())}
-    forms = _forms(current, stale_at)
+    unused: Any = None
+    known, forms = Identifiers(unused, methods), _forms(current, stale_at)
     options = {
         "versionAsDocument": {"accept": DID, "versionId": str(current.state.version_id), "noCache": True},
         "withMultikeys": {"publicKeyFormat": "Multikey"},
@@ -61,20 +56,11 @@ def identifiers(current: IndexedVersion, stale_at: datetime) -> Json:
     return {
         "resolveIdentifier": forms,
         "resolveIdentifierWithOptions": {"request": options, **forms},
-        "listDidMethods": {"200": {"names": plain(_result_of(ListDidMethods(methods)()))}},
-        "listDidMethodProperties": {"200": {"properties": plain(_result_of(ListDidMethodProperties(methods)()))}},
-        "listTestIdentifiers": {"200": {"dids": plain(_result_of(ListTestIdentifiers(methods, ())()))}},
-        "listDidTraits": {"200": {"traits": plain(_result_of(ListDidTraits(methods)()))}},
+        "listDidMethods": {"200": {"names": plain(known.names())}},
+        "listDidMethodProperties": {"200": {"properties": plain(known.properties())}},
+        "listTestIdentifiers": {"200": {"dids": plain(known.test_identifiers())}},
+        "listDidTraits": {"200": {"traits": plain(known.traits())}},
     }
-
-
-def _result_of(asked: Coroutine[Any, Any, Any]) -> Any:
-    """Return the result of a use case that waits for nothing; a loop may be running already."""
-    try:
-        asked.send(None)
-    except StopIteration as end:
-        return end.value
-    raise RuntimeError("it waits for something")
 
 
 def _forms(current: IndexedVersion, stale_at: datetime) -> Json:

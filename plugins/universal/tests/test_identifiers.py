@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from identity_did_key import DidKey, DidKeySettings
-from identity_universal.identifiers import (
-    ListDidMethodProperties,
-    ListDidMethods,
-    ListDidTraits,
-    ListTestIdentifiers,
-)
+from identity_universal.identifiers import Identifiers
 
 from identity_codec.structs import plain
 from identity_core.domain.dids.did import Did
@@ -36,29 +30,31 @@ class Silent:
 
 
 METHODS: dict[str, Any] = {"silent": Silent(), "key": KEY}
+UNUSED: Any = None
+KNOWN = Identifiers(UNUSED, METHODS)
 
 
 def test_names_are_sorted() -> None:
-    assert asyncio.run(ListDidMethods(METHODS)()) == ["key", "silent"]
+    assert KNOWN.names() == ["key", "silent"]
 
 
 def test_the_operators_dids_stand_behind_those_of_the_method() -> None:
     listed = (Did.parse("did:silent:1"), Did.parse("did:key:z6Mk"))
-    assert asyncio.run(ListTestIdentifiers(METHODS, listed)()) == {
+    assert Identifiers(UNUSED, METHODS, listed).test_identifiers() == {
         "key": [OWN, "did:key:z6Mk"],
         "silent": ["did:silent:1"],
     }
-    assert asyncio.run(ListTestIdentifiers({"silent": METHODS["silent"]}, ())()) == {}
+    assert Identifiers(UNUSED, {"silent": METHODS["silent"]}).test_identifiers() == {}
 
 
 def test_method_without_traits_gets_those_of_port() -> None:
-    traits = asyncio.run(ListDidTraits(METHODS)())
+    traits = KNOWN.traits()
     assert traits["silent"] == {"name": "silent", "supportsUpdate": True, "supportsDeactivate": True}
     assert traits["key"] == {"name": "key", **KEY.traits}
 
 
 def test_properties_are_those_of_this_installation() -> None:
-    told = plain(asyncio.run(ListDidMethodProperties(METHODS)()))
+    told = plain(KNOWN.properties())
     flags = {"mutable": True, "publishesLogs": False, "looksElsewhere": False}
     assert told["silent"] == flags | {"http": {"pattern": "^did:silent:.+$"}}
     assert told["key"]["mutable"] is False

@@ -15,11 +15,19 @@ from identity_core.use_cases.credentials.read import CredentialAccess
 from identity_core.use_cases.credentials.schemas import GetCredentialSchema
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.record import Record
+from identity_wallets.domain import token_status
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.grants import PRE_AUTHORIZED, WalletGrants
 from identity_wallets.handlers import WalletHandlers
-from identity_wallets.issuance_endpoints import PreAuthorizedCode, WalletEndpoints
-from identity_wallets.presentation_endpoints import PresentationEndpoints
+from identity_wallets.issuance_endpoints import (
+    CREDENTIAL_PATH,
+    ISSUERS,
+    METADATA_PATH,
+    NONCE_PATH,
+    PreAuthorizedCode,
+    WalletEndpoints,
+)
+from identity_wallets.presentation_endpoints import REQUESTS, RESPONSE, PresentationEndpoints
 from identity_wallets.store import StoredPresentations
 from identity_wallets.use_cases.ask import GetPresentation, RequestPresentation
 from identity_wallets.use_cases.collect import CollectCredential, RedeemCode
@@ -97,4 +105,9 @@ def identity_extend() -> Extension:
         open=open_wallets,
         default=False,
         adopts=("presentation_requests",),
+        paths=(
+            *(CREDENTIAL_PATH, NONCE_PATH, METADATA_PATH),
+            *(f"{METADATA_PATH}{ISSUERS}{{type}}", f"{ISSUERS}{{type}}{METADATA_PATH}"),
+            *(REQUESTS + "{request}", RESPONSE, token_status.PATH + "{list}"),
+        ),
     )

@@ -1,4 +1,4 @@
-"""A service without the extension: its paths are unknown, and no copy is valid there."""
+"""A service without the extension: its paths are off, and no copy is valid there."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ def wire(running: LocalServer) -> Iterator[Wire]:
         ("GET", "/.well-known/openid-credential-issuer/openid/dXJuOng"),
     ],
 )
-def test_path_is_unknown(wire: Wire, method: str, path: str) -> None:
+def test_path_is_off(wire: Wire, method: str, path: str) -> None:
     answer = wire.call(method, path, {} if method == "POST" else None)
-    assert (answer.status, answer.json["error"]["code"]) == (404, "NOT_FOUND")
+    assert answer.outcome == (404, "NOT_FOUND")
+    assert answer.json["error"]["details"]["extension"] == "wallets"
 
 
 def test_metadata_and_token_endpoint_do_not_know_the_grant(wire: Wire) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from identity_universal.identifier_handlers import IdentifierHandlers
-from identity_universal.identifiers import ResolveIdentifier
+from identity_universal.identifiers import Identifiers
 from identity_universal.wire import ResolveIdentifierQuery
 
 from identity_core.api.caching import AnswerCache
@@ -42,7 +42,7 @@ def handlers_of(rooms: Rooms) -> Handlers:
         log=GetDidLog(rooms.reader, rooms.ledger, True),
         cache=cache,
     )
-    identifiers = IdentifierHandlers(ResolveIdentifier(resolve), none, none, none, none, none, cache, rooms.clock)
+    identifiers = IdentifierHandlers(Identifiers(resolve, rooms.methods), cache, rooms.clock)
     return {
         "resolveDid": dids.resolve_did,
         "resolveIdentifier": identifiers.resolve_identifier,

@@ -63,6 +63,13 @@ def test_bound_challenge_fits_only_its_request() -> None:
     assert not loose.fits("https://other.example", "update", HASH)
 
 
+def test_purpose_without_hash_is_for_a_request_without_a_body() -> None:
+    named = Challenge.parse(text_of("erase", None))
+    assert named.fits(ORIGIN, "erase", None)
+    assert not named.fits(ORIGIN, "erase", HASH)
+    assert Challenge.parse(text_of(None, HASH)).fits(ORIGIN, "erase", HASH)
+
+
 MUTATIONS = (
     lambda text: text + " ",
     lambda text: text + "\n",

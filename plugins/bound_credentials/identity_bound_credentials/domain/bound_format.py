@@ -90,15 +90,17 @@ class BoundCredentials:
 
     def read(self, proof: Mapping[str, Any], value: Mapping[str, Any]) -> ShownBinding:
         """See ``BoundFormat``."""
-        header = BoundHeader.from_octets(base64url_decode(read_text(proof.get("header"), MAX_HEADER_TEXT)))
+        header = BoundHeader.from_octets(
+            base64url_decode(read_text(proof.get("header"), "proof.header", MAX_HEADER_TEXT))
+        )
         handle = NO_HANDLE
         if header.status is not None:
             entries = value.get("credentialStatus")
             entry = entries[-1] if isinstance(entries, list) and entries else None
             if not isinstance(entry, dict) or entry.get("type") != GAP_ENTRY_TYPE:
                 raise invalid("the last entry of credentialStatus is not that of the list of signed gaps")
-            handle = _handle(read_text(entry.get("statusListIndex")))
-        return ShownBinding(header, base64url_decode(read_text(proof.get("commitment"))), handle)
+            handle = _handle(read_text(entry.get("statusListIndex"), "statusListIndex"))
+        return ShownBinding(header, base64url_decode(read_text(proof.get("commitment"), "proof.commitment")), handle)
 
 
 BOUND_CREDENTIALS: Final = BoundCredentials()

@@ -19,13 +19,15 @@ from typing import Final
 from identity_records.audit import audit_of
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.opening import checkpoint_file_of, checkpoint_keys
-from identity_transparency.read_only import pending_steps
+from identity_transparency.read_only import open_plugins, open_store, pending_steps
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
 from identity_transparency.use_cases.project import CheckpointSigner, leaf_of
 from msgspec import Struct
 
+from identity_codec.structs import UNSET
+from identity_codec.times import printed
 from identity_codec.values import replace
 from identity_core import __version__
 from identity_core.bootstrap.ports import SystemClock
@@ -34,11 +36,11 @@ from identity_core.files import lock_folder, new_draft, settle
 from identity_core.plugin.sockets import LEDGER
 from identity_core.settings import Settings, StartError
 from identity_operations.backup.archive import Advance, described, read_archive, write_archive
-from identity_operations.backup.manifest import BackupManifest
+from identity_operations.backup.manifest import FORMAT, BackupManifest
 from identity_operations.backup.seal import BackupInvalid, OperatorKey
 from identity_operations.backup.snapshot import copy_at_one_moment
 from identity_operations.examination.fsck import examine
-from identity_operations.examination.looking import open_plugins, open_store, read_database
+from identity_operations.examination.looking import read_database
 from identity_operations.examination.rows import Finding
 from identity_operations.upgrade.steps import bring_up
 from identity_tlog.note import VerifierKey
@@ -82,14 +84,17 @@ async def create_backup(
         findings = await examine_copy(copy, deep=False)
         end = await end_of(copy)
         manifest = BackupManifest(
-            created_at=SystemClock().now(),
+            format=FORMAT,
+            created_at=printed(SystemClock().now()),
             version=__version__,
             ledger=settings.ledger.backend,
             custodian=settings.custodian.backend,
             holders=settings.custodian.names[-1],
             schema=_schema_of(staging),
-            key=end.key,
-            remembered=end.remembered,
+            verifier_key=str(end.key),
+            checkpoint=end.remembered.note.decode(),
+            audit_lines=end.remembered.audit_lines,
+            audit_link=end.remembered.audit_link.hex(),
             files=tuple(described(path) for path in sorted(staging.iterdir()) if path.suffix in (".sqlite", ".key")),
         )
         with new_draft(target) as (draft, file):
@@ -119,7 +124,7 @@ async def unpack(
         manifest = read_archive(file, key, staging, advance=advance)
     made = {"ledger.backend": manifest.ledger, "custodian.backend": manifest.custodian}
     now = {"ledger.backend": settings.ledger.backend, "custodian.backend": settings.custodian.backend}
-    if manifest.holders is not None:
+    if manifest.holders is not UNSET:
         # Over another keeper nothing would be proved with what credentials are bound to.
         made["custodian.holders"], now["custodian.holders"] = manifest.holders, settings.custodian.names[-1]
     for name, value in made.items():

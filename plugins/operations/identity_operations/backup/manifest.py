@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -11,7 +9,7 @@ from identity_transparency.remembered import Remembered
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from identity_codec import jcs, strict_json
-from identity_codec.times import parse, printed
+from identity_codec.times import parse
 from identity_operations.backup.seal import BackupInvalid
 from identity_tlog.note import VerifierKey, open_checkpoint
 from identity_tlog.tree import Malformed, Refuted
@@ -32,8 +30,15 @@ class BackedUpFile(Struct, frozen=True):
     sha256: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 
 
-class _Form(Struct, rename="camel", omit_defaults=True):
-    """The members of the JSON. ``checkpoint`` is the signed note, ``audit_link`` in hex."""
+class BackupManifest(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The manifest of a backup: the members of the JSON.
+
+    - ``version``: the version of identity-service that made it.
+    - ``ledger``, ``custodian``: names of the plugins; ``holders``: that of the custodian of holders' secrets (absent in older backups).
+    - ``schema``: the number of the last step, by table of migrations.
+    - ``checkpoint``, ``audit_lines``, ``audit_link``: the end of log and audit log. The checkpoint is a note, signed by ``verifier_key``,
+      which also has the name of the log; the link is in hex.
+    """
 
     format: int
     created_at: str
@@ -48,44 +53,20 @@ class _Form(Struct, rename="camel", omit_defaults=True):
     files: Annotated[tuple[BackedUpFile, ...], Meta(min_length=1, max_length=MOST_FILES)]
     holders: Text | UnsetType = UNSET
 
+    @property
+    def key(self) -> VerifierKey:
+        """Return the key of the log."""
+        return VerifierKey.parse(self.verifier_key)
 
-class BackupManifest(Struct, frozen=True):
-    """The manifest of a backup.
-
-    - ``version``: the version of identity-service that made it.
-    - ``ledger``, ``custodian``: names of the plugins; ``holders``: that of the custodian of holders' secrets (None in older backups).
-    - ``schema``: the number of the last step, by table of migrations.
-    - ``remembered``: the end of log and audit log, with a checkpoint signed by ``key``, which also has the name of the log.
-    """
-
-    created_at: datetime
-    version: str
-    ledger: str
-    custodian: str
-    holders: str | None
-    schema: Mapping[str, int]
-    key: VerifierKey
-    remembered: Remembered
-    files: tuple[BackedUpFile, ...]
+    @property
+    def remembered(self) -> Remembered:
+        """Return the end of log and audit log, in the form in which it is remembered, which checks it."""
+        end = Remembered(self.checkpoint.encode(), self.audit_lines, bytes.fromhex(self.audit_link))
+        return Remembered.parse(end.encode())
 
     def encode(self) -> bytes:
         """Return the JSON."""
-        end = self.remembered
-        form = _Form(
-            FORMAT,
-            printed(self.created_at),
-            self.version,
-            self.ledger,
-            self.custodian,
-            dict(self.schema),
-            str(self.key),
-            end.note.decode(),
-            end.audit_lines,
-            end.audit_link.hex(),
-            self.files,
-            UNSET if self.holders is None else self.holders,
-        )
-        return jcs.canonicalize(msgspec.to_builtins(form))
+        return jcs.canonicalize(msgspec.to_builtins(self))
 
     @classmethod
     def parse(cls, data: bytes) -> BackupManifest:
@@ -99,26 +80,11 @@ class BackupManifest(Struct, frozen=True):
         if read["format"] > FORMAT:
             raise BackupInvalid("it was made by a newer version")
         try:
-            manifest = _manifest(msgspec.convert(read, _Form))
+            manifest = msgspec.convert(read, cls)
+            parse(manifest.created_at)
+            if len({one.name for one in manifest.files}) != len(manifest.files):
+                raise Malformed("a file is listed twice")
             open_checkpoint(manifest.remembered.note, manifest.key)
         except (AttributeError, KeyError, TypeError, ValueError, Refuted) as error:
             raise BackupInvalid(f"its manifest is broken: {type(error).__name__} {error}") from error
         return manifest
-
-
-def _manifest(form: _Form) -> BackupManifest:
-    if len({one.name for one in form.files}) != len(form.files):
-        raise Malformed("a file is listed twice")
-    # It goes through the form in which it is remembered, which checks it.
-    end = Remembered(form.checkpoint.encode(), form.audit_lines, bytes.fromhex(form.audit_link))
-    return BackupManifest(
-        created_at=parse(form.created_at),
-        version=form.version,
-        ledger=form.ledger,
-        custodian=form.custodian,
-        holders=None if form.holders is UNSET else form.holders,
-        schema=form.schema,
-        key=VerifierKey.parse(form.verifier_key),
-        remembered=Remembered.parse(end.encode()),
-        files=form.files,
-    )

@@ -24,7 +24,6 @@ from identity_transparency.witnesses import SeenByWitnesses, ask_witnesses
 from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
-from identity_codec.times import printed
 from identity_codec.values import replace
 from identity_core.bootstrap.ports import SystemClock, convert_storage_faults
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
@@ -238,7 +237,7 @@ async def _record(
     store: Store, manifest: BackupManifest, entries: int, known_entries: int, new_origin: str | None
 ) -> None:
     details: dict[str, JsonValue] = {
-        "madeAt": printed(manifest.created_at),
+        "madeAt": manifest.created_at,
         "entries": entries,
         "entriesLost": known_entries - entries,
         "newOrigin": new_origin,

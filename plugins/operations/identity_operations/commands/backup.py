@@ -17,7 +17,6 @@ from identity_commands.secret_input import read_private
 from identity_commands.terminal import progress
 from msgspec import structs
 
-from identity_codec.times import printed
 from identity_core.cli.options import FILE, of_installation, shown_database
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -240,9 +239,9 @@ def _checkpoint(place: str) -> bytes:
 
 def _described(manifest: BackupManifest) -> dict[str, Any]:
     return {
-        "createdAt": printed(manifest.created_at),
+        "createdAt": manifest.created_at,
         "version": manifest.version,
-        "schema": dict(manifest.schema),
+        "schema": manifest.schema,
         **described_end(manifest.key, manifest.remembered),
         "files": {one.name: one.size for one in manifest.files},
     }

@@ -36,7 +36,7 @@ def check_plugins(settings: Settings) -> PluginCheck:
 
 
 async def _check(settings: Settings) -> PluginCheck:
-    from identity_operations.examination.looking import open_plugins
+    from identity_transparency.read_only import open_plugins
 
     async with open_plugins(settings) as (manager, _):
         choices: tuple[Callable[[], object], ...] = (

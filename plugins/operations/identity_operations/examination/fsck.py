@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from identity_transparency.opening import check_of, index_tools, load_remembered, open_beside
+from identity_transparency.read_only import open_plugins, open_store
 from identity_transparency.tree import TransparencyTree
 from msgspec import Struct
 
@@ -22,7 +23,6 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
 from identity_operations.examination.examiner import Examiner
-from identity_operations.examination.looking import open_plugins, open_store
 from identity_operations.examination.rows import Finding, StoreExamination
 
 _WHOLE = "put it and the other databases back from one backup (`identity backup restore`); keep the broken ones"

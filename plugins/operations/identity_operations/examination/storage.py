@@ -8,6 +8,7 @@ from datetime import datetime
 from identity_records.audit import audit_of
 from identity_records.chain import require_line
 from identity_transparency.opening import check_of, checkpoint_keys, load_remembered
+from identity_transparency.read_only import open_plugins, open_store
 from identity_transparency.remembered import Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
@@ -22,7 +23,6 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.auth.tagged import TaggedKeys, has_api_keys, with_tagged, writable_of
-from identity_operations.examination.looking import open_plugins, open_store
 
 
 class Compared(Struct, frozen=True):

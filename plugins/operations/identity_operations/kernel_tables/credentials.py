@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, Integer, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Index, Integer, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint
 from sqlmodel import Field
 
-from identity_core.store.tables import Name, StoreModel
+from identity_core.store.tables import Name, StoreModel, partial_index
 
 
 class CredentialSchemaRow(StoreModel, table=True):
@@ -32,21 +32,9 @@ class CredentialRow(StoreModel, table=True):
         Index(None, "holder", "created_at", "id"),
         Index(None, "issuer", "created_at", "id"),
         # The index that retention scans; ``ports/retention.py`` has the name of the erased holder.
-        Index(
-            "ix_credentials_that_expire",
-            "valid_until",
-            sqlite_where=text("holder <> 'did:erased:holder'"),
-            postgresql_where=text("holder <> 'did:erased:holder'"),
-        ),
+        partial_index("ix_credentials_that_expire", "valid_until", where="holder <> 'did:erased:holder'"),
         # The rows from which a status list is computed.
-        Index(
-            "ix_credentials_not_active",
-            "issuer",
-            "status",
-            "status_index",
-            sqlite_where=text("status <> 'active'"),
-            postgresql_where=text("status <> 'active'"),
-        ),
+        partial_index("ix_credentials_not_active", "issuer", "status", "status_index", where="status <> 'active'"),
     )
 
     id: str = Field(sa_type=Name, primary_key=True)
@@ -120,13 +108,7 @@ class GapHandleRow(StoreModel, table=True):
         PrimaryKeyConstraint("list_id", "handle"),
         UniqueConstraint("credential_id"),
         # The rows from which the list of an epoch is computed.
-        Index(
-            "ix_gap_handles_listed",
-            "list_id",
-            "last_day",
-            sqlite_where=text("listed = 1"),
-            postgresql_where=text("listed = 1"),
-        ),
+        partial_index("ix_gap_handles_listed", "list_id", "last_day", where="listed = 1"),
     )
 
     list_id: str = Field(sa_type=Name)

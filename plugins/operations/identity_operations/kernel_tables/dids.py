@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, Integer, LargeBinary, PrimaryKeyConstraint, Text, text
+from sqlalchemy import BigInteger, Index, Integer, LargeBinary, PrimaryKeyConstraint, Text
 from sqlmodel import Field
 
-from identity_core.store.tables import Name, RowNumber, StoreModel
+from identity_core.store.tables import Name, RowNumber, StoreModel, partial_index
 
 
 class DidVersion(StoreModel, table=True):
@@ -19,10 +19,8 @@ class DidVersion(StoreModel, table=True):
     __table_args__ = (
         PrimaryKeyConstraint("sequence"),
         Index(None, "did", "version_id", unique=True),
-        Index(None, "owner", "did", sqlite_where=text("owner IS NOT NULL"), postgresql_where=text("owner IS NOT NULL")),
-        Index(
-            "ix_did_versions_without_mac", "did", sqlite_where=text("mac IS NULL"), postgresql_where=text("mac IS NULL")
-        ),
+        partial_index(None, "owner", "did", where="owner IS NOT NULL"),
+        partial_index("ix_did_versions_without_mac", "did", where="mac IS NULL"),
     )
 
     did: str = Field(sa_type=Name)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Index, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint
 from sqlmodel import Field
 
-from identity_core.store.tables import Name, StoreModel
-
-_ANCHOR_REVOKED = text("anchor_revoked_block IS NOT NULL")
+from identity_core.store.tables import Name, StoreModel, partial_index
 
 
 class InvocationRow(StoreModel, table=True):
@@ -58,12 +56,8 @@ class ProofRow(StoreModel, table=True):
         Index(None, "holder", "created_at", "id"),
         # The index that retention scans.
         Index(None, "expires_at"),
-        Index(
-            "ix_proofs_anchor_revoked",
-            "anchor_revoked_block",
-            "id",
-            sqlite_where=_ANCHOR_REVOKED,
-            postgresql_where=_ANCHOR_REVOKED,
+        partial_index(
+            "ix_proofs_anchor_revoked", "anchor_revoked_block", "id", where="anchor_revoked_block IS NOT NULL"
         ),
     )
 

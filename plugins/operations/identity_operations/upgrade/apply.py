@@ -98,7 +98,7 @@ async def upgrade(
             of = await _tried_on(settings, backup)
         elif settings.database_url is None:
             end = await _rehearsed(settings)
-            of = None if backup is None else (await _examined(settings, backup, end)).created_at
+            of = None if backup is None else parse((await _examined(settings, backup, end)).created_at)
         await bring_up(settings)
         await _record(settings, steps, of)
         return steps, of
@@ -135,9 +135,9 @@ async def _rehearsed(settings: Settings) -> End:
 
 async def _examined(settings: Settings, backup: BackupAtHand, end: End) -> BackupManifest:
     manifest, where = (await verify_backup(settings, backup.key, backup.file)).manifest, str(backup.file)
-    if SystemClock().now() - manifest.created_at > backup.within:
+    if SystemClock().now() - parse(manifest.created_at) > backup.within:
         hours = backup.within.total_seconds() / 3600
-        what = f"the backup is of {printed(manifest.created_at)}, which is more than {hours:g} hours ago"
+        what = f"the backup is of {manifest.created_at}, which is more than {hours:g} hours ago"
         raise StartError(what, where, f"{ANOTHER}; or allow an older one with --within-hours")
     if manifest.key != end.key:
         what = "the backup is of another installation, or from before the key of its log was replaced"

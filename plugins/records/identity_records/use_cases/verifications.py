@@ -22,18 +22,19 @@ from identity_records.use_cases.visibility import Visibility
 from identity_records.wire import GetVerificationStatsQuery, ListVerificationHistoryQuery
 
 
-class ListVerificationHistory(Struct, frozen=True):
-    """The operation listVerificationHistory, newest first. Raises ``InvalidRequest``, ``Forbidden``."""
+class ReadVerifications(Struct, frozen=True):
+    """The operations listVerificationHistory and getVerificationStats. Both raise ``Forbidden``."""
 
     verifications: StoredVerifications
     proofs: Proofs
     access: ProofAccess
     clock: Clock
 
-    async def __call__(
+    async def list(
         self, query: ListVerificationHistoryQuery, caller: Caller, *, before: str | None = None
     ) -> Sequence[VerificationRow]:
-        """Return a page of rows with ids before ``before``, and one row more if there is one."""
+        """Return a page of rows with ids before ``before``, newest first, and one row more if there is one. Raises
+        ``InvalidRequest``."""
         wanted, visibility = _wanted(query), Visibility.from_caller(caller)
         rows = await self.verifications.list(_limit(replace(wanted, before=before, limit=query.limit + 1), visibility))
         return [
@@ -58,13 +59,8 @@ class ListVerificationHistory(Struct, frozen=True):
             and await self.access.knows_status(stored, caller)
         )
 
-
-class GetVerificationStats(Struct, frozen=True):
-    """The operation getVerificationStats, which counts these rows. Raises ``Forbidden``."""
-
-    verifications: StoredVerifications
-
-    async def __call__(self, query: GetVerificationStatsQuery, caller: Caller) -> VerificationCounts:
+    async def counts(self, query: GetVerificationStatsQuery, caller: Caller) -> VerificationCounts:
+        """Return the numbers of these rows."""
         return await self.verifications.counts(_limit(_wanted(query), Visibility.from_caller(caller)))
 
 

@@ -131,8 +131,8 @@ def publish(settings: Settings, did: str, file: Any) -> None:
     from identity_transparency.extension import approvals_to_publish
 
     try:
-        with opened_part(settings, approvals_to_publish) as (runner, add):
-            published = runner.run(add(Did.parse(did), file.read()))
+        with opened_part(settings, approvals_to_publish) as (runner, approvals):
+            published = runner.run(approvals.publish(Did.parse(did), file.read()))
     except LogInvalid as error:
         remedy = "give the did-witness.json that `identity did log approve` has made"
         fail(f"nothing is published: {error}", f"{name_of(file)}, {json.dumps(error.details)}", remedy)

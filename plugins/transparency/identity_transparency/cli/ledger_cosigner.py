@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from identity_codec import ed25519
 from identity_codec.ed25519 import Ed25519KeyPair
@@ -83,23 +83,20 @@ class WatchedLogs(Struct, frozen=True):
             raise LogsUnknown(f"the policy {self.policy} cannot be read: {error}") from error
 
 
-class Cosigner:
+class Cosigner(Struct, eq=False):
     """A witness of the current ``logs``, which stores its last cosignatures in ``state``. Raises ``OSError``; ``Malformed``: for an
     unreadable state."""
 
-    def __init__(
-        self,
-        keys: Sequence[CosigningKey],
-        logs: Callable[[], Sequence[VerifierKey]],
-        state: Path,
-        *,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self.keys = keys
-        self._logs, self._state, self._clock = logs, state, clock
-        self._turn = threading.Lock()
-        # None where a write has failed half way: then the file says what holds.
-        self._notes: dict[str, bytes] | None = _read(state)
+    keys: Sequence[CosigningKey]
+    logs: Callable[[], Sequence[VerifierKey]]
+    state: Path
+    clock: Callable[[], float] = time.time
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    # None where a write has failed half way: then the file says what holds.
+    _notes: dict[str, bytes] | None = None
+
+    def __post_init__(self) -> None:
+        self._notes = _read(self.state)
 
     def add_checkpoint(self, data: bytes) -> str:
         """Return the cosignature lines for the body of a request. Raises what ``accept`` raises; ``LogsUnknown``; ``OSError`` where
@@ -107,15 +104,15 @@ class Cosigner:
         submission = Submission.parse(data)
         # Compared, signed and written in one turn: no checkpoint can come in between, and times follow the sizes.
         with self._turn:
-            held, logs = self._stored_notes(), self._logs()
+            held, logs = self._stored_notes(), self.logs()
             latest = {origin: _checkpoint_of(note) for origin, note in held.items()}
             checkpoint = accept(submission, logs, latest)
-            seconds = int(self._clock())
+            seconds = int(self.clock())
             lines = "".join(one.line(checkpoint, seconds) for one in self.keys)
             notes = {**held, checkpoint.origin: _without_strangers(submission.checkpoint, logs) + lines.encode()}
             if latest.get(checkpoint.origin) != checkpoint:
                 self._notes = None
-                write_state(self._state, notes)
+                write_state(self.state, notes)
             self._notes = notes
         return lines
 
@@ -131,7 +128,7 @@ class Cosigner:
 
     def _stored_notes(self) -> dict[str, bytes]:
         if self._notes is None:
-            self._notes = _read(self._state)
+            self._notes = _read(self.state)
         return self._notes
 
 

@@ -160,7 +160,7 @@ def witness() -> None:
 )
 @click.option("--ml-dsa", is_flag=True, help="Cosign with an ML-DSA-44 key too.")
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
-@click.option("--port", type=Whole(), default=8099, help="Port to listen on; 0 takes a free one.")
+@click.option("--port", type=Whole(0, 65535), default=8099, help="Port to listen on; 0 takes a free one.")
 def serve(
     logs: Sequence[str], policy: Path | None, name: str, folder: Path, ml_dsa: bool, host: str, port: int
 ) -> None:

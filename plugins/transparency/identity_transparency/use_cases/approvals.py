@@ -109,11 +109,12 @@ class ReadWitnessedLog(Struct, frozen=True):
         return found
 
 
-class PublishedApprovals(WitnessApprovals, Struct, frozen=True):
-    """The logs and files as readers fetch them."""
+class LogApprovals(WitnessApprovals, Struct, frozen=True):
+    """The approvals of logs: as readers fetch them, as witnesses look for them, and as they add to them."""
 
     recorded: ReadWitnessedLog
     files: StoredWitnessFiles
+    clock: Clock
 
     def require(self) -> None:
         """Accept the request, because this extension supports witnesses."""
@@ -136,20 +137,14 @@ class PublishedApprovals(WitnessApprovals, Struct, frozen=True):
             raise DidNotFound(details={"did": str(did)})
         return kept.encoded
 
+    async def publish(self, did: Did, offered: bytes) -> WitnessFile:
+        """Publish approvals in a did-witness.json.
 
-class PublishApprovals(Struct, frozen=True):
-    """The publication of approvals in a did-witness.json.
-
-    Raises ``DidNotFound``; ``LogInvalid``: for an invalid file; ``InvalidDocument``: for a DID without witnesses, and for approvals
-    without news; ``VersionConflict``: when another process was faster.
-    """
-
-    recorded: ReadWitnessedLog
-    files: StoredWitnessFiles
-
-    async def __call__(self, did: Did, offered: bytes) -> WitnessFile:
+        Raises ``DidNotFound``; ``LogInvalid``: for an invalid file; ``InvalidDocument``: for a DID without witnesses, and for approvals
+        without news; ``VersionConflict``: when another process was faster.
+        """
         recorded = await self.recorded(did)
-        if not await self.add(did, recorded, offered):
+        if not await self._add(did, recorded, offered):
             raise InvalidDocument(
                 "Nothing in the file approves of anything new in this log.", details={"did": str(did)}
             )
@@ -158,8 +153,8 @@ class PublishApprovals(Struct, frozen=True):
             raise VersionConflict(details={"did": str(did)})
         return published
 
-    async def add(self, did: Did, recorded: WitnessedLog, offered: bytes, event: EventRecord | None = None) -> bool:
-        """Add the approvals in ``offered`` that are new, together with ``event``. Return whether there were any. Raises as the call
+    async def _add(self, did: Did, recorded: WitnessedLog, offered: bytes, event: EventRecord | None = None) -> bool:
+        """Add the approvals in ``offered`` that are new, together with ``event``. Return whether there were any. Raises as ``publish``
         does."""
         kept = await self.files.find(str(did))
         old, after = None if kept is None else kept.encoded, recorded.merged(kept, offered)
@@ -169,15 +164,9 @@ class PublishApprovals(Struct, frozen=True):
             raise VersionConflict(details={"did": str(did)})
         return True
 
-
-class GetDidApprovals(Struct, frozen=True):
-    """The published length of a log, and the first ``MOST_WAITING`` versions that wait for approvals. Raises ``DidNotFound``,
-    ``InvalidDocument``: for a DID that never had witnesses."""
-
-    recorded: ReadWitnessedLog
-    files: StoredWitnessFiles
-
-    async def __call__(self, did: Did) -> DidApprovals:
+    async def pending(self, did: Did) -> DidApprovals:
+        """Return the published length of a log, and the first ``MOST_WAITING`` versions that wait for approvals. Raises ``DidNotFound``,
+        ``InvalidDocument``: for a DID that never had witnesses."""
         recorded = await self.recorded(did)
         if not any(recorded.required):
             raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
@@ -196,36 +185,19 @@ class GetDidApprovals(Struct, frozen=True):
             waiting=tuple(itertools.islice(waiting, MOST_WAITING)),
         )
 
+    async def approve(self, did: Did, wish: ApproveDidVersionRequest, context: RequestContext) -> DidApprovals:
+        """Store an approval. A repeated proof, or one that a newer one covers, changes nothing.
 
-def waiting_version(version_id: str, witnesses: Witnesses, approved: Iterable[str]) -> WaitingVersion:
-    """Return a version that lacks approvals of its ``witnesses``, with the keys of those that approved it."""
-    return WaitingVersion(
-        version_id=version_id,
-        threshold=witnesses.threshold,
-        witnesses=tuple(f"did:key:{key}" for key in sorted(witnesses.keys)),
-        approved_by=tuple(f"did:key:{key}" for key in sorted(approved)),
-    )
-
-
-class ApproveDidVersion(Struct, frozen=True):
-    """The storage of an approval. A repeated proof, or one that a newer one covers, changes nothing.
-
-    Raises ``AuthFailed``: for an invalid proof; ``DidNotFound``: also for a missing version; ``Forbidden``: for a DID that is not a
-    witness of the version or an earlier one; ``InvalidDocument``; ``Overloaded``: when too many requests compete.
-    """
-
-    publish: PublishApprovals
-    approvals: GetDidApprovals
-    clock: Clock
-
-    async def __call__(self, did: Did, wish: ApproveDidVersionRequest, context: RequestContext) -> DidApprovals:
+        Raises ``AuthFailed``: for an invalid proof; ``DidNotFound``: also for a missing version; ``Forbidden``: for a DID that is not a
+        witness of the version or an earlier one; ``InvalidDocument``; ``Overloaded``: when too many requests compete.
+        """
         proof = plain(wish.proof)
         try:
             # Before anything is read: who has no key at all costs one signature.
             key = witness.check_approval(wish.version_id, proof)
         except LogInvalid as error:
             raise AuthFailed from error
-        recorded = await self.publish.recorded(did)
+        recorded = await self.recorded(did)
         if not any(recorded.required):
             raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
         if wish.version_id not in recorded.version_ids:
@@ -238,8 +210,18 @@ class ApproveDidVersion(Struct, frozen=True):
         event = EventRecord(Event(target=str(did), details=details), context, self.clock.now())
         for _ in range(MAX_RACES):
             try:
-                await self.publish.add(did, recorded, offered, event)
-                return await self.approvals(did)
+                await self._add(did, recorded, offered, event)
+                return await self.pending(did)
             except VersionConflict:
                 continue
         raise Overloaded(details={"did": str(did)})
+
+
+def waiting_version(version_id: str, witnesses: Witnesses, approved: Iterable[str]) -> WaitingVersion:
+    """Return a version that lacks approvals of its ``witnesses``, with the keys of those that approved it."""
+    return WaitingVersion(
+        version_id=version_id,
+        threshold=witnesses.threshold,
+        witnesses=tuple(f"did:key:{key}" for key in sorted(witnesses.keys)),
+        approved_by=tuple(f"did:key:{key}" for key in sorted(approved)),
+    )

@@ -18,7 +18,7 @@ from identity_codec import multikey
 from identity_codec.multibase import base64url_encode
 from identity_codec.times import printed
 from identity_core.errors import BlockNotFound, LogRangeInvalid, TileNotFound, TransactionNotFound
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.ports.ledger import LedgerEntry
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
@@ -39,13 +39,29 @@ from identity_transparency.wire import (
 )
 
 
-class GetLedgerTransaction(Struct, frozen=True):
-    """The entry with this transaction hash (64 hex digits, with ``0x`` before them if a tool of EVM chains wrote it). Raises
-    ``TransactionNotFound``."""
+class InclusionProof(Struct, frozen=True):
+    """The proof that ``leaf`` is in the tree of ``size`` with ``root``. ``checkpoint`` is the signed note over that tree, None for a tree
+    that was requested by its size."""
+
+    leaf: LogLeaf
+    leaf_hash: bytes
+    size: int
+    root: bytes
+    hashes: tuple[bytes, ...]
+    checkpoint: bytes | None
+
+
+class LedgerReads(Struct, frozen=True):
+    """The operations that read the ``log``. ``newest`` returns the last checkpoint that a quorum cosigned. ``bundles`` False withholds the
+    bundles of entries, because they would show those of deactivated DIDs."""
 
     log: TransparencyLog
+    newest: Callable[[], bytes | None]
+    bundles: bool
 
-    async def __call__(self, name: str) -> LogLeaf:
+    async def transaction(self, name: str) -> LogLeaf:
+        """Return the entry with this transaction hash (64 hex digits, with ``0x`` before them if a tool of EVM chains wrote it). Raises
+        ``TransactionNotFound``."""
         transaction_hash = name.removeprefix("0x")
         found = await self._find(transaction_hash)
         if found is None:
@@ -62,21 +78,17 @@ class GetLedgerTransaction(Struct, frozen=True):
                 return lines[0]
         return None
 
-
-class GetLedgerBlock(Struct, frozen=True):
-    """A block and its entries after the sequence that the query names. Raises ``BlockNotFound``: for an unknown block or one
-    without entries."""
-
-    ledger: LedgerBackend
-
-    async def __call__(self, number: int, query: GetLedgerBlockQuery) -> LedgerBlock:
-        head = await self.ledger.head()
+    async def block(self, number: int, query: GetLedgerBlockQuery) -> LedgerBlock:
+        """Return a block and its entries after the sequence that the query names. Raises ``BlockNotFound``: for an unknown block or one
+        without entries."""
+        ledger = self.log.ledger
+        head = await ledger.head()
         first = await self._first_from(number, head.sequence)
-        if first > head.sequence or (await entry_at(self.ledger, first)).receipt.block_number != number:
+        if first > head.sequence or (await entry_at(ledger, first)).receipt.block_number != number:
             raise BlockNotFound(details={"blockNumber": number})
         last = await self._first_from(number + 1, head.sequence) - 1
         start = max(first - 1, query.after)
-        lines = await self.ledger.entries_after(start, query.limit) if start < last else ()
+        lines = await ledger.entries_after(start, query.limit) if start < last else ()
         page = tuple(_block_entry(line) for line in lines if line.receipt.sequence <= last)
         shown = page[-1].sequence if page else last
         return LedgerBlock(
@@ -92,34 +104,15 @@ class GetLedgerBlock(Struct, frozen=True):
         low, high = 1, end + 1
         while low < high:
             middle = (low + high) // 2
-            if (await entry_at(self.ledger, middle)).receipt.block_number < number:
+            if (await entry_at(self.log.ledger, middle)).receipt.block_number < number:
                 low = middle + 1
             else:
                 high = middle
         return low
 
-
-def _block_entry(line: LedgerEntry) -> LedgerBlockEntry:
-    return LedgerBlockEntry(
-        sequence=line.receipt.sequence,
-        did=line.did,
-        version_id=line.version,
-        timestamp=printed(line.receipt.recorded_at),
-        transaction_hash=line.receipt.transaction_hash,
-    )
-
-
-class GetLedgerTile(Struct, frozen=True):
-    """The bytes of a tile or of a bundle. A partial tile exists as soon as the log has that many entries, also after it is full.
-    ``bundles`` False withholds entries, because they would show those of deactivated DIDs.
-
-    Raises ``TileNotFound``.
-    """
-
-    log: TransparencyLog
-    bundles: bool
-
-    async def __call__(self, tile: Tile) -> bytes:
+    async def tile(self, tile: Tile) -> bytes:
+        """Return the bytes of a tile or of a bundle. A partial tile exists as soon as the log has that many entries, also after it is
+        full. Raises ``TileNotFound``."""
         if tile.level is None:
             return await self._bundle(tile)
         hashes = await self._hashes(tile.level, tile)
@@ -141,29 +134,11 @@ class GetLedgerTile(Struct, frozen=True):
             raise TileNotFound(details={"tile": tile.path})
         return bundled([leaf_of(line).encode() for line in lines])
 
+    async def inclusion(self, query: GetLedgerInclusionProofQuery) -> InclusionProof:
+        """Return the inclusion proof of the entry with a transaction hash, in the tree of the requested size, by default the whole.
 
-class InclusionProof(Struct, frozen=True):
-    """The proof that ``leaf`` is in the tree of ``size`` with ``root``. ``checkpoint`` is the signed note over that tree, None for a tree
-    that was requested by its size."""
-
-    leaf: LogLeaf
-    leaf_hash: bytes
-    size: int
-    root: bytes
-    hashes: tuple[bytes, ...]
-    checkpoint: bytes | None
-
-
-class GetLedgerInclusionProof(Struct, frozen=True):
-    """The inclusion proof of the entry with a transaction hash, in the tree of the requested size, by default the whole.
-
-    Raises ``TransactionNotFound``; ``LogRangeInvalid``: when the log is smaller than that, or that tree does not have the entry.
-    """
-
-    log: TransparencyLog
-    transaction: GetLedgerTransaction
-
-    async def __call__(self, query: GetLedgerInclusionProofQuery) -> InclusionProof:
+        Raises ``TransactionNotFound``; ``LogRangeInvalid``: when the log is smaller than that, or that tree does not have the entry.
+        """
         leaf, size = await self.transaction(query.transaction), query.size
         frontier = await self.log.follower.now()
         if size is not None and not leaf.index < size <= frontier.size:
@@ -173,13 +148,8 @@ class GetLedgerInclusionProof(Struct, frozen=True):
         *hashes, root = await hashes_of(self.log.tree, [*inclusion_spans(leaf.index, size), (0, size)])
         return InclusionProof(leaf, leaf_hash(leaf.encode()), size, root, tuple(hashes), checkpoint)
 
-
-class GetLedgerConsistencyProof(Struct, frozen=True):
-    """The consistency proof between two sizes; the second is by default the whole log. Raises ``LogRangeInvalid``."""
-
-    log: TransparencyLog
-
-    async def __call__(self, query: GetLedgerConsistencyProofQuery) -> LedgerConsistencyProof:
+    async def consistency(self, query: GetLedgerConsistencyProofQuery) -> LedgerConsistencyProof:
+        """Return the consistency proof between two sizes; the second is by default the whole log. Raises ``LogRangeInvalid``."""
         frontier = await self.log.follower.now()
         first, second = query.first, frontier.size if query.second is None else query.second
         if not first <= second <= frontier.size:
@@ -191,27 +161,15 @@ class GetLedgerConsistencyProof(Struct, frozen=True):
             first=first, second=second, first_root_hash=first_root, second_root_hash=second_root, hashes=tuple(steps)
         )
 
-
-class GetLedgerCheckpoint(Struct, frozen=True):
-    """The last checkpoint that a quorum cosigned (``newest``). If there is none, or the query names a ``quorum``, it is the signed
-    checkpoint over all entries of the ledger."""
-
-    log: TransparencyLog
-    newest: Callable[[], bytes | None]
-
-    async def __call__(self, query: GetLedgerCheckpointQuery) -> bytes:
+    async def checkpoint(self, query: GetLedgerCheckpointQuery) -> bytes:
+        """Return the newest cosigned checkpoint. If there is none, or the query names a ``quorum``, it is the signed checkpoint over all
+        entries of the ledger."""
         note = self.newest() if query.quorum is None else None
         return await self.log.signed() if note is None else note
 
-
-class ProveEntry(Struct, frozen=True):
-    """The C2SP tlog-proof of the entry of the ledger with a sequence, under the ``newest`` cosigned checkpoint that covers it.
-    Until witnesses have cosigned it, it has only the log's signature."""
-
-    log: TransparencyLog
-    newest: Callable[[], bytes | None]
-
-    async def __call__(self, sequence: int) -> bytes:
+    async def prove(self, sequence: int) -> bytes:
+        """Return the C2SP tlog-proof of the entry of the ledger with a sequence, under the newest cosigned checkpoint that covers it.
+        Until witnesses have cosigned it, it has only the log's signature."""
         leaf = leaf_of(await entry_at(self.log.ledger, sequence))
         note = self.newest()
         if note is None or _size(note) <= leaf.index:
@@ -219,17 +177,9 @@ class ProveEntry(Struct, frozen=True):
         hashes = await hashes_of(self.log.tree, inclusion_spans(leaf.index, _size(note)))
         return TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
 
-
-def _size(note: bytes) -> int:
-    return Checkpoint.parse(Note.parse(note).text).size
-
-
-class GetLedgerKey(Struct, frozen=True):
-    """The name of the log, the key that signs its checkpoints, those before it, and the DID whose log lists the keys that sign entries."""
-
-    log: TransparencyLog
-
-    async def __call__(self) -> LedgerKey:
+    async def key(self) -> LedgerKey:
+        """Return the name of the log, the key that signs its checkpoints, those before it, and the DID whose log lists the keys that sign
+        entries."""
         key = self.log.signer.key
         public = multikey.encode_public(multikey.ED25519, key.public)
         return LedgerKey(
@@ -251,3 +201,17 @@ def _earlier(one: EarlierKey) -> EarlierLedgerKey:
         compromised=one.is_compromised,
         succession=None if one.succession is None else one.succession.decode(),
     )
+
+
+def _block_entry(line: LedgerEntry) -> LedgerBlockEntry:
+    return LedgerBlockEntry(
+        sequence=line.receipt.sequence,
+        did=line.did,
+        version_id=line.version,
+        timestamp=printed(line.receipt.recorded_at),
+        transaction_hash=line.receipt.transaction_hash,
+    )
+
+
+def _size(note: bytes) -> int:
+    return Checkpoint.parse(Note.parse(note).text).size

@@ -11,11 +11,11 @@
     timer = setTimeout(() => { toast.hidden = true; }, 4000);
   };
 
-  // The attribute of a copy button has the whole text.
+  // The attribute of a copy button has the whole text. Beside a name it is empty, and the title of the name has the text.
   document.addEventListener("click", async (event) => {
     const copy = event.target.closest("[data-copy]"), open = event.target.closest("[data-opens]");
     if (copy) {
-      try { await navigator.clipboard.writeText(copy.dataset.copy); show(toast.dataset.copied); } catch { show(toast.dataset.failed); }
+      try { await navigator.clipboard.writeText(copy.dataset.copy || copy.parentElement.querySelector("[title]").title); show(toast.dataset.copied); } catch { show(toast.dataset.failed); }
     }
     const close = event.target.closest("[data-closes]");
     if (close) document.getElementById(close.dataset.closes).close();
@@ -27,6 +27,7 @@
   const near = new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" });
   const date = new Intl.DateTimeFormat(lang, { dateStyle: "medium" });
   const far = new Intl.DateTimeFormat(lang, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  const clock = new Intl.DateTimeFormat(lang, { timeStyle: "short" });
   const year = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short" });
   const today = (time) => {
     const days = Math.round((Date.parse(time.slice(0, 10)) - Date.parse(new Date().toISOString().slice(0, 10))) / 86400000);
@@ -36,8 +37,9 @@
   const relative = (from) => {
     for (const each of all("time[data-live]", from)) {
       const time = new Date(each.dateTime), seconds = (time - Date.now()) / 1000, size = Math.abs(seconds), kind = each.dataset.live;
+      each.title ||= each.dateTime.replace("T", " ").replace("Z", " UTC");
       const whole = time.getFullYear() === new Date().getFullYear() ? far : year;
-      each.textContent = kind === "day" ? today(each.dateTime) : kind === "date" ? date.format(time) : size < 30 ? near.format(0, "second") : size < 3600 ? near.format(Math.round(seconds / 60), "minute") : size < 86400 ? near.format(Math.round(seconds / 3600), "hour") : whole.format(time);
+      each.textContent = kind === "day" ? today(each.dateTime) : kind === "date" ? date.format(time) : kind === "clock" && time.toDateString() === new Date().toDateString() ? clock.format(time) : kind === "clock" ? whole.format(time) : size < 30 ? near.format(0, "second") : size < 3600 ? near.format(Math.round(seconds / 60), "minute") : size < 86400 ? near.format(Math.round(seconds / 3600), "hour") : whole.format(time);
     }
   };
   relative(document);
@@ -83,13 +85,6 @@
     form.addEventListener("input", update);
     update();
   }
-
-  // A filter of a long table hides rows, and the search of the browser finds the others.
-  const filter = document.querySelector("[data-filter]");
-  if (filter) filter.addEventListener("input", () => {
-    const word = filter.value.toLowerCase();
-    for (const row of all(`#${filter.dataset.filter} tbody tr`)) row.hidden = !row.textContent.toLowerCase().includes(word);
-  });
 
   // A slider of versions opens the page of the version where it stops. Without scripts the button beside it does.
   for (const each of all("input[data-go]")) each.addEventListener("change", () => each.form.requestSubmit());

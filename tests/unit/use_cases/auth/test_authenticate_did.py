@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import random
 import sqlite3
@@ -34,7 +33,7 @@ from tests.did_use_cases import PAYER, Rooms, own_key, update_of
 BODY = hash_body({"operation": "addKey"})
 TARGET = "/delegations/urn%3Auuid%3A1/revoke?dry=1&why=a%20b"
 OTHER_BODY = hash_body({"operation": "removeKey"})
-KINDS = tuple(itertools.product((None, "update"), (None, BODY)))
+KINDS = ((None, None), (None, BODY), ("update", BODY))
 # As many as one attempt may cost; written here, because a limit that is imported cannot be wrong.
 MOST = 64
 
@@ -312,6 +311,17 @@ def test_every_challenge_that_was_handed_out_is_good_to_its_end(
         await tried(rooms, did, signed_by(pairs[-1], mine.text))
         with pytest.raises(AuthFailed):
             await tried(rooms, did, signed_by(pairs[-1], mine.text))
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_purpose_without_a_hash_serves_no_body(tmp_path: Path, named: bool) -> None:
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        mine = await rooms.challenge(did, purpose="update", body_hash=None, named=named)
+        with pytest.raises(AuthFailed):
+            await tried(rooms, did, signed_by(pair, mine.text), named=mine if named else None)
 
     run(tmp_path, scenario)
 

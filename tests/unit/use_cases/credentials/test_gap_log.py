@@ -19,7 +19,7 @@ from identity_bound_credentials.use_cases.gap_log import GetStatusGapsProof, Rec
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_transparency.domain import gap_record
 from identity_transparency.domain.gap_record import GapRecord
-from identity_transparency.use_cases.read import ProveEntry
+from identity_transparency.use_cases.read import LedgerReads
 
 from identity_client.status_list import StatusListRefused
 from identity_codec.multibase import base64url_encode
@@ -49,7 +49,7 @@ class Room:
         self.gaps, self.ledger = StoredStatusGaps(self.logged.store.database), self.logged.ledger
         self.record = RecordGaps(self.gaps, self.ledger)
         self.job = self.process()
-        self.proof = GetStatusGapsProof(self.gaps, LogPlaces(prove=ProveEntry(self.logged, lambda: None)))
+        self.proof = GetStatusGapsProof(self.gaps, LogPlaces(prove=LedgerReads(self.logged, lambda: None, True).prove))
         self.epoch = status_gaps.epoch_at(self.logged.clock.now(), LIST.period)
 
     def process(self) -> PublishStatusGaps:
