@@ -128,8 +128,7 @@ class BaseClient(Hidden, Struct, Generic[R], frozen=True):
                 if pause is None or attempt >= self.limits.retries or pause > self.limits.max_wait_seconds:
                     raise
             attempt += 1
-            waited = self.wait(pause)
-            if waited is not None:
+            if (waited := self.wait(pause)) is not None:
                 await waited
 
     async def _items(self, operation_id: str, **parameters: Any) -> AsyncIterator[Any]:
