@@ -56,7 +56,7 @@ class Connections:
         peer = connection.client[0] if connection.client else None
         address = None if peer is None or is_trusted(peer, self._trusted) else bucket_address(peer)
         if len(self._open) >= self.server.max_connections:
-            # The oldest idle connection makes room, so that idle clients keep nobody out.
+            # The oldest idle connection is closed, so that idle clients do not keep new ones out.
             idle = next((each for each in self._open if each.is_idle), None)
             if idle is None:
                 return Overloaded("Too many connections are open.", details={"retryAfter": 1})
