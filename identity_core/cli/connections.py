@@ -16,6 +16,7 @@ import asyncio
 import secrets
 from collections import Counter
 from functools import partial
+from itertools import islice
 from math import inf
 from typing import Any, Final
 
@@ -56,12 +57,10 @@ class Connections:
         peer = connection.client[0] if connection.client else None
         address = None if peer is None or is_trusted(peer, self._trusted) else bucket_address(peer)
         if len(self._open) >= self.server.max_connections:
-            # The oldest idle connection is closed, so that idle clients do not keep new ones out.
-            idle = next((each for each in self._open if each.is_idle), None)
-            if idle is None:
+            # The oldest connection that waits for its client is closed, so that silent clients do not keep new ones out.
+            if not (ended := self._end_late(inf, 1)):
                 return Overloaded("Too many connections are open.", details={"retryAfter": 1})
-            self.leave(idle)
-            idle.transport.close()
+            self.leave(ended[0])
         limit = self.server.max_connections_per_address
         if address is not None and list(self._open.values()).count(address) >= limit:
             return RateLimited("Too many connections of this address.", details={"retryAfter": 1, "limit": limit})
@@ -90,12 +89,12 @@ class Connections:
             del self.bodies[largest]
             largest.refuse(Overloaded("Too many bodies are unfinished.", details={"retryAfter": 1}))
 
+    def _end_late(self, now: float, most: int) -> list[BoundedProtocol]:
+        """End at most ``most`` connections whose clients are late at ``now``, the oldest first, and return them."""
+        return list(islice((each for each in tuple(self._open) if each.end_if_late(now)), most))
+
     def _check(self, loop: asyncio.AbstractEventLoop) -> None:
-        now, closed = loop.time(), 0
-        for connection in tuple(self._open):
-            closed += connection.end_if_late(now)
-            if closed == CLOSED_PER_CHECK:
-                break
+        self._end_late(loop.time(), CLOSED_PER_CHECK)
         self._timer = loop.call_later(CHECK_SECONDS, self._check, loop) if self._open else None
 
 
@@ -138,11 +137,6 @@ class BoundedProtocol(HttpToolsProtocol):
         elif refusal := self._open.admit(self):
             self.refuse(refusal)
         self._deadline = self.loop.time() + self._limits.first_byte_timeout_seconds
-
-    @property
-    def is_idle(self) -> bool:
-        """Return whether the client has sent nothing since the last answer was written."""
-        return self._stage == BETWEEN and (self.cycle is None or self.cycle.response_complete)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.leave(self)

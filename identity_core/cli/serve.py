@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import logging.config
 import os
@@ -44,9 +45,7 @@ log = logging.getLogger("identity")
 @click.command(name="serve", cls=Command)
 @config_option
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
-@click.option(
-    "--port", type=Whole(0, 65535), help="TCP port to listen on, 0 to 65535; 0 selects a free one.  [default: 8080]"
-)
+@click.option("--port", type=Whole(0, 65535), help="TCP port to listen on; 0 selects a free one.  [default: 8080]")
 @click.option("--uds", "unix_socket", type=FILE, help="Unix socket to listen on; requires server.public_url.")
 @data_dir_option
 @database_url_option
@@ -276,14 +275,8 @@ def _is_taken(path: Path) -> bool:
         fail("there is a file that is no socket", str(path), "choose another --uds, or move it away")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(ASKED_SECONDS)
-        try:
-            asking.connect(os.fspath(path))
-        except ConnectionRefusedError:
-            return False
-        except OSError:
-            # A timeout or a refused access means that a process listens there.
-            return True
-    return True
+        # A timeout or a refused access means that a process listens there.
+        return asking.connect_ex(os.fspath(path)) != errno.ECONNREFUSED
 
 
 def _remove(path: Path, ours: int) -> None:

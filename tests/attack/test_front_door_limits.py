@@ -84,18 +84,8 @@ def test_address_gets_so_many_connections_and_others_get_theirs(narrow: LocalSer
         assert takes(narrow, "127.0.0.2")
 
 
-def test_all_of_them_get_so_many(narrow: LocalServer) -> None:
-    head = b"GET /hea"
-    with silent(narrow, "127.0.0.1", 8, head), silent(narrow, "127.0.0.2", 4, head):
-        until(SECONDS, "a thirteenth is taken", lambda: not takes(narrow, "127.0.0.3"))
-        with connected(address_of(narrow.url), "127.0.0.3") as thirteenth:
-            answer = read_to_the_end(thirteenth)
-        assert (statuses(answer), code_of(answer)) == ([503], "OVERLOADED")
-        assert b"retry-after: 1\r\n" in answer
-
-
-@pytest.mark.parametrize("begun", [b"", HEALTH], ids=["nothing", "a request"])
-def test_idle_connections_keep_nobody_out(narrow: LocalServer, begun: bytes) -> None:
+@pytest.mark.parametrize("begun", [b"", b"GET /hea", HEALTH], ids=["nothing", "half a head", "a request"])
+def test_silent_connections_keep_nobody_out(narrow: LocalServer, begun: bytes) -> None:
     with silent(narrow, "127.0.0.1", 8, begun), silent(narrow, "127.0.0.2", 4, begun):
         assert all(takes(narrow, "127.0.0.3") for _ in range(20))
 

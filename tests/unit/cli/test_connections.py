@@ -40,15 +40,6 @@ class Known:
     is_late: bool = False
     checks: int = 0
     refused: str = ""
-    is_idle: bool = False
-    closed: int = 0
-
-    @property
-    def transport(self) -> "Known":
-        return self
-
-    def close(self) -> None:
-        self.closed += 1
 
     @property
     def client(self) -> tuple[str, int] | None:
@@ -90,12 +81,12 @@ def test_proxies_and_unix_sockets_count_in_all_only(peer: str | None) -> None:
     assert [admit_peer(connections, peer) for _ in range(4)] == [None, None, None, "OVERLOADED"]
 
 
-def test_oldest_idle_connection_makes_room() -> None:
+def test_oldest_waiting_connection_makes_room() -> None:
     connections = Connections(Server(max_connections=3))
-    busy, idle, late = Known(), Known(is_idle=True), Known(is_idle=True)
-    assert [admit(connections, each) for each in (busy, idle, late)] == [None] * 3
+    busy, first, second = Known(), Known(is_late=True), Known(is_late=True)
+    assert [admit(connections, each) for each in (busy, first, second)] == [None] * 3
     assert [admit_peer(connections, None) for _ in range(3)] == [None, None, "OVERLOADED"]
-    assert [each.closed for each in (busy, idle, late)] == [0, 1, 1]
+    assert [each.checks for each in (first, second)] == [1, 1]
 
 
 def test_closed_and_refused_connections_are_not_counted() -> None:
