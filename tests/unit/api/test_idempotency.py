@@ -72,7 +72,7 @@ class Shop:
         body = {"number": self.made, "privateKey": PRIVATE_KEY}
         return Answer(201, body, headers=[("Cache-Control", "no-store"), ("Location", f"/things/{self.made}")])
 
-    async def ask(self, idempotency_key: str | None = "k1", **request) -> Answer:
+    async def ask(self, idempotency_key: str | None = "k1-of-sixteen-characters", **request) -> Answer:
         return await self.around(a_request(idempotency_key, **request), self.make)
 
 
@@ -178,7 +178,7 @@ def test_another_body_is_a_mismatch_also_while_the_first_runs(tmp_path):
         {"caller": Caller(did=Did.parse("did:ids:abc"))},
         {"operation": "createOther"},
         {"path": {"did": "did:ids:abc"}},
-        {"idempotency_key": "k2"},
+        {"idempotency_key": "k2-of-sixteen-characters"},
     ],
 )
 def test_a_key_belongs_to_its_caller_operation_and_path(tmp_path, other):
@@ -344,7 +344,7 @@ def test_a_stored_answer_that_was_changed_is_not_replayed(tmp_path, change):
         await shop.ask()
         around = Idempotency(Tampered(shop.store.idempotency, change), shop.clock, SECRET, os.urandom)
         with pytest.raises(InternalError):
-            await around(a_request("k1"), shop.make)
+            await around(a_request("k1-of-sixteen-characters"), shop.make)
         assert shop.made == 1
 
     run(tmp_path, scenario)
@@ -356,11 +356,11 @@ def test_answers_cannot_be_swapped_between_callers(tmp_path):
         spy = Tampered(shop.store.idempotency, lambda answer: stolen.append(answer) or answer)
         around = Idempotency(spy, shop.clock, SECRET, os.urandom)
         await shop.ask()
-        await around(a_request("k1"), shop.make)
+        await around(a_request("k1-of-sixteen-characters"), shop.make)
         await shop.ask(caller=BOB)
         swapped = Idempotency(Tampered(shop.store.idempotency, lambda _: stolen[0]), shop.clock, SECRET, os.urandom)
         with pytest.raises(InternalError):
-            await swapped(a_request("k1", caller=BOB), shop.make)
+            await swapped(a_request("k1-of-sixteen-characters", caller=BOB), shop.make)
 
     run(tmp_path, scenario)
 
@@ -386,10 +386,10 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(tmp_path, caplog):
     async def scenario(shop):
         around = Idempotency(Full(shop.store.idempotency, lambda answer: answer), shop.clock, SECRET, os.urandom)
         with caplog.at_level(logging.WARNING):
-            assert (await around(a_request("k1"), shop.make)).status == 201
+            assert (await around(a_request("k1-of-sixteen-characters"), shop.make)).status == 201
         # Not done a second time in a hurry: the reservation stands until its lease is over.
         with pytest.raises(RequestInProgress):
-            await around(a_request("k1"), shop.make)
+            await around(a_request("k1-of-sixteen-characters"), shop.make)
 
     run(tmp_path, scenario)
     assert "OVERLOADED" in caplog.text
@@ -397,7 +397,7 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(tmp_path, caplog):
 
 def test_later_run_gets_intent_and_random_bytes_of_first(tmp_path):
     """The intent of the first run is sealed as answers are, and no other request can continue it."""
-    seen, request = [], a_request("k1")
+    seen, request = [], a_request("k1-of-sixteen-characters")
 
     async def scenario(shop):
         async def work() -> Answer:
@@ -408,7 +408,7 @@ def test_later_run_gets_intent_and_random_bytes_of_first(tmp_path):
                 raise LedgerUnavailable
             return Answer(201, {"made": seen[-1][1].hex()})
 
-        later = a_request("k1")
+        later = a_request("k1-of-sixteen-characters")
         with pytest.raises(LedgerUnavailable):
             await shop.around(request, work)
         for file in tmp_path.rglob("*"):
@@ -433,7 +433,7 @@ def test_damaged_intent_is_not_taken_for_none(tmp_path):
             await request.attempt.intend({})
             raise LedgerUnavailable
 
-        request = a_request("k1")
+        request = a_request("k1-of-sixteen-characters")
         with pytest.raises(LedgerUnavailable):
             await shop.around(request, work)
         await shop.store.database.write(lambda writing: writing.execute("UPDATE idempotency_keys SET body = x'00'"))
@@ -508,13 +508,13 @@ async def interrupted(shop, caller: Caller) -> None:
         await request.attempt.intend({"did": str(DID)})
         raise LedgerUnavailable
 
-    request = a_request("k1", caller=caller)
+    request = a_request("k1-of-sixteen-characters", caller=caller)
     with pytest.raises(LedgerUnavailable):
         await shop.around(request, work)
 
 
 async def signer(shop, **request):
-    key = request.pop("idempotency_key", "k1")
+    key = request.pop("idempotency_key", "k1-of-sixteen-characters")
     return await shop.around.signer(a_request(key, caller=None, **request), signed().identity)
 
 
@@ -526,7 +526,7 @@ def test_signer_of_the_first_attempt_is_found(tmp_path, has_answer):
         assert await signer(shop) == ("DIDAuth", FIRST)
         assert await signer(shop, body=b'{ "b": 2, "a": 1 }') == ("DIDAuth", FIRST)
         others = ({"body": b"{}"}, {"operation": "x"}, {"path": {"did": "x"}})
-        for other in (*others, *({"idempotency_key": name} for name in ("k2", "", "\x00", None))):
+        for other in (*others, *({"idempotency_key": name} for name in ("k2-of-sixteen-characters", "", "\x00", None))):
             assert await signer(shop, **other) is None
         shop.clock.time += timedelta(hours=24)
         assert await signer(shop) is None
@@ -560,7 +560,7 @@ def test_damaged_record_names_no_signer(tmp_path):
         (signed(scheme="RecoveryKey", is_former=True), {}, False),
         (signed(is_former=True), {"body": b"{}"}, False),
         (signed(is_former=True), {"operation": "other"}, False),
-        (signed(is_former=True), {"idempotency_key": "k2"}, False),
+        (signed(is_former=True), {"idempotency_key": "k2-of-sixteen-characters"}, False),
         (signed(OTHER), {}, True),
     ],
 )
@@ -608,7 +608,7 @@ def test_answer_of_a_new_change_belongs_to_its_signer(tmp_path):
             return Answer(200, {"made": True})
 
         await interrupted(shop, signed())
-        request = a_request("k1", caller=signed(OTHER))
+        request = a_request("k1-of-sixteen-characters", caller=signed(OTHER))
         await shop.around(request, work)
         assert await signer(shop) == ("DIDAuth", OTHER)
 
@@ -620,7 +620,7 @@ def test_head_of_a_signed_answer_reads_as_before(tmp_path):
 
     async def scenario(shop):
         await shop.ask(caller=signed())
-        slot = shop.around._slot(a_request("k1"), "k1", signed().identity)
+        slot = shop.around._slot(a_request("k1-of-sixteen-characters"), "k1-of-sixteen-characters", signed().identity)
         stored = (await shop.around.keys.find(slot.key_hash, shop.clock.now())).answer
         head = idempotency._unsealed(slot, stored.body, stored.status, stored.headers).partition(b"\n")[0]
         media_type, is_empty = json.loads(head)
@@ -631,7 +631,7 @@ def test_head_of_a_signed_answer_reads_as_before(tmp_path):
 
 @pytest.mark.parametrize("intent", [None, {"did": str(DID)}])
 def test_former_key_authorises_no_first_run(intent):
-    request = a_request("k1", caller=signed(is_former=True))
+    request = a_request("k1-of-sixteen-characters", caller=signed(is_former=True))
     with pytest.raises(AuthFailed):
         _ = request.authorization
     request.attempt = SimpleNamespace(intent=intent)
