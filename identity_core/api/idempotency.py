@@ -29,7 +29,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -41,6 +41,7 @@ from identity_core.api.request import Answer, Request
 from identity_core.domain.callers import Caller
 from identity_core.errors import (
     AuthFailed,
+    Forbidden,
     IdempotencyMismatch,
     IdentityError,
     InternalError,
@@ -53,13 +54,19 @@ from identity_core.use_cases.background import erasing_time
 
 REPLAYED = ("Idempotent-Replayed", "true")
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
-# The key of an answer that a former key of a DID may fetch. A shorter one could be guessed by the thief of that key.
+# A shorter key of an answer with secrets could be guessed by the thief of a credential that has ended or is ending.
 _SECRET_KEY = re.compile(r"[!-~]{16,255}", re.ASCII)
+
+REPEATABLE: Final = frozenset({"updateDid", "rotateDidKey", "recoverDid"})
+"""Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of its request."""
 
 log = logging.getLogger("identity")
 
 Signer = tuple[str, str]
-"""The scheme and the multikey of a signature."""
+"""The scheme and the multikey of a signature, or ``ApiKey`` and the id of the key."""
+
+
+_RANDOM: Final = {"remedy": "Choose a random Idempotency-Key of at least 16 characters, such as a UUID."}
 
 
 class _Slot(Struct, frozen=True):
@@ -90,22 +97,30 @@ class Idempotency(Hidden, Struct, frozen=True):
         """Return the answer of ``run``, or the answer of an earlier request with this key, marked as replayed.
 
         Raises ``InvalidRequest`` for a key that is not 1 to 255 visible ASCII characters, ``IdempotencyMismatch``, ``RequestInProgress``,
-        ``AuthFailed`` for a former key that did not sign the earlier request, ``Forbidden``, and any error of ``run``.
+        ``AuthFailed`` for a former key that did not sign the earlier request, ``Forbidden``, and any error of ``run``. A change of a DID
+        that a signature authorises needs at least 16 characters. A shorter key of an API key is not for another key of its chain.
         """
         key = request.header("idempotency-key")
         if key is None or request.caller is None:
             return await run()
         if _KEY.fullmatch(key) is None:
             raise InvalidRequest("An Idempotency-Key has 1 to 255 printable ASCII characters and no blanks.")
+        authorization, is_short = request.caller.authorization, _SECRET_KEY.fullmatch(key) is None
+        if is_short and authorization is not None and request.operation_id in REPEATABLE:
+            raise InvalidRequest("The Idempotency-Key of this change has at least 16 characters.", details=_RANDOM)
         _require_rights(request, request.caller)
         slot, now = self._slot(request, key, request.caller.identity), erasing_time(self.clock)
-        authorization = request.caller.authorization
-        signer = None if authorization is None else (authorization.scheme, authorization.key)
+        api_key = request.caller.api_key
+        signer = None if api_key is None else ("ApiKey", api_key.id)
+        signer = signer if authorization is None else (authorization.scheme, authorization.key)
         earlier = await self.keys.begin(slot.key_hash, slot.fingerprint, now)
         if authorization is not None and authorization.is_former and not _is_repeated(slot, earlier, signer):
             # The record that the gate read may have expired meanwhile.
             await self.keys.abandon(slot.key_hash, now)
             raise AuthFailed
+        is_other = earlier is not None and _signer(slot, earlier) not in (None, signer)
+        if is_short and api_key is not None and earlier and (is_other or api_key.revoked_at is not None):
+            raise Forbidden("The answer is for another API key of this chain.", details=_RANDOM)
         if earlier is not None and earlier.intent is None:
             return _replay(slot, earlier)
         attempt = request.attempt = _Attempt(self, slot, now, None if earlier is None else earlier.intent, signer)

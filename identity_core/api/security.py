@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from identity_client.challenge import DID_AUTH, RECOVERY_KEY, canonical_target, hash_body
 from identity_core.api.auth import API_KEY, BEARER, HeaderCredential, credential_of
-from identity_core.api.idempotency import Idempotency
+from identity_core.api.idempotency import REPEATABLE, Idempotency
 from identity_core.api.request import Answer, Handler, Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import challenge
@@ -44,9 +44,6 @@ DOCUMENT_SCHEMES: Final = {
     "DidAuth": DID_AUTH,
     "RecoveryKeyAuth": RECOVERY_KEY,
 }
-
-REPEATABLE: Final = frozenset({"updateDid", "rotateDidKey", "recoverDid"})
-"""Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of its request."""
 
 TOO_MANY: Final = "Too many verifications of this address are unfinished; wait for their answers, or authenticate."
 

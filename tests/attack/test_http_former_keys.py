@@ -124,13 +124,13 @@ def test_former_key_opens_nothing_else(target: Target, make: Callable[[Holder], 
 
 
 @ENDING
-def test_former_key_gets_nothing_by_a_short_idempotency_key(target: Target, make: Callable[[Holder], Change]) -> None:
+def test_short_idempotency_key_is_refused(target: Target, make: Callable[[Holder], Change]) -> None:
     """The thief of an ended key reads the body in the public history, and guesses the Idempotency-Key."""
     change = make(target.stranger.holder())
     change.name = "rotate-12"
-    assert change.send().status == 200
-    assert change.send().outcome == FAILED
-    change = make(target.stranger.holder())
+    refused = change.send()
+    assert (refused.outcome, len(change.holder.log().splitlines())) == ((400, "INVALID_REQUEST"), 1)
+    assert "UUID" in refused.json["error"]["details"]["remedy"]
     change.name = "0123456789abcdef"
     assert change.send().body == change.send().body
 
@@ -188,3 +188,21 @@ def test_in_force_key_gets_the_answer_as_before(target: Target) -> None:
     first = change.send()
     assert change.send(key=second).body == first.body
     assert hana.wire.call("GET", f"{PREFIX}/dids/{hana.did}").status == 200
+
+
+def test_rotated_api_key_guesses_no_answer_of_its_successor(target: Target) -> None:
+    """During its grace period, a stolen API key sends what its successor sent."""
+    admin = {"X-API-Key": target.stranger.api_key}
+    made = target.wire.call("POST", f"{PREFIX}/admin/api-keys", {"name": "old", "admin": True}, admin).json
+    old = {"X-API-Key": made["apiKey"]}
+    place, body = f"{PREFIX}/admin/api-keys/{made['record']['id']}/rotate", {"graceSeconds": 600}
+    rotated = target.wire.call("POST", place, body, old | {"Idempotency-Key": "1"})
+    assert rotated.status == 201, rotated.body
+    new = {"X-API-Key": rotated.json["apiKey"]}
+    assert target.wire.call("POST", place, body, old | {"Idempotency-Key": "1"}).outcome == (403, "FORBIDDEN")
+    wish = {"method": "ids"}
+    created = target.wire.call("POST", f"{PREFIX}/dids", wish, new | {"Idempotency-Key": "1"})
+    again = target.wire.call("POST", f"{PREFIX}/dids", wish, new | {"Idempotency-Key": "1"})
+    assert (created.status, again.body) == (201, created.body)
+    thief = target.wire.call("POST", f"{PREFIX}/dids", wish, old | {"Idempotency-Key": "1"})
+    assert thief.outcome == (403, "FORBIDDEN")
