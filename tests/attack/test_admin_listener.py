@@ -131,7 +131,9 @@ def test_the_pages_of_operators_are_there_and_not_here(public: int, apart: int) 
         assert send_request(public, target)[0] == 404
         assert send_request(apart, target)[0] in (200, 303)
     form = ("Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "Content-Length: 0")
-    assert send_request(public, "/ui/operator/session", "POST", *form)[0] == 404
+    # As any other path of two segments below /ui, which has the page of an unknown address.
+    unknown = send_request(public, "/ui/nothing/there", "POST", *form)[0]
+    assert send_request(public, "/ui/operator/session", "POST", *form)[0] == unknown == 405
     assert send_request(apart, "/ui/operator/session", "POST", *form)[0] == 401
     style = re.search(rb"/ui/static/[0-9a-f]+/ui.css", send_request(apart, "/ui/operator/sign-in")[1])
     assert style

@@ -66,7 +66,7 @@ def create(running: Running, key: str) -> Answer:
 
 
 def change(running: Running, holder: Holder, act: str, body: Any) -> Answer:
-    return keyed(running, ACTS[act][0], holder.path(act), body, f"key-of-{act}", holder.signed(act, body))
+    return keyed(running, ACTS[act][0], holder.path(act), body, f"key-of-the-change-{act}", holder.signed(act, body))
 
 
 def test_change_and_answer_are_one_transaction(running: Running, url: str) -> None:
@@ -75,7 +75,7 @@ def test_change_and_answer_are_one_transaction(running: Running, url: str) -> No
     grace = rotation(ivan.key_id) | {"revokeOldAfter": printed(datetime.now(UTC) + timedelta(hours=12))}
     recovery = recovery_body(public(SigningKey.generate()))
     changes: dict[str, Callable[[], Answer]] = {
-        "create": lambda: create(running, "key-of-create"),
+        "create": lambda: create(running, "key-of-the-change-create"),
         "update": lambda: change(running, hana, "update", service("one")),
         "rotate": lambda: change(running, ivan, "rotate", grace),
         "recover": lambda: change(running, jana, "recover", recovery),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from identity_agents import extension
+from identity_agents.card import CARD_PATH, EXTENSION_PATH
 from identity_oauth import extension as oauth
 from identity_verification import extension as verification
 
@@ -94,7 +95,9 @@ def test_extension_without_a_setting_serves_nothing(enabled: tuple[str, ...], on
     settings = replace(Settings(), extensions=ExtensionSettings(enabled, ()))
     found = chosen(settings, kept=("agents",))
     assert [one.declared.name for one in found.on if one.declared.name not in {"oauth", "verification"}] == on
-    assert unserved_resources(found, settings) == {"/mcp": ("agents", "mcp.enabled"), "/a2a": ("agents", "a2a.enabled")}
+    unserved = {"/mcp": ("agents", "mcp.enabled"), "/a2a": ("agents", "a2a.enabled")}
+    pages = {} if on else dict.fromkeys((CARD_PATH, EXTENSION_PATH), ("agents", ""))
+    assert unserved_resources(found, settings) == unserved | pages
 
 
 def test_tasks_of_before_the_extension_stay_valid() -> None:

@@ -68,5 +68,5 @@ def test_unchecked_parts_are_printed(identity: Commands, here: Path) -> None:
 @pytest.mark.parametrize("readme", ["packages/identity_client", "openapi/typescript", "openapi/go"])
 def test_the_clients_pages_show_a_call_with_a_time(readme: str) -> None:
     page = (Path(__file__).parents[3] / readme / "README.md").read_text("utf-8")
-    call = r"verify(?:Log)?\(.*(?:now=datetime\.now\(UTC\)|now: new Date\(|Now: time\.Now\(\))"
+    call = r"verify(?:_?Log)?\(.*(?:now=datetime\.now\(UTC\)|now: new Date\(|Now: time\.Now\(\))"
     assert re.search(call, page, re.IGNORECASE)

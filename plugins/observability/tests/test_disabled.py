@@ -44,5 +44,5 @@ def test_service_answers_all_but_metrics_when_disabled(tmp_path: Path) -> None:
     assert answers["/ready"].json()["status"] == "ready"
     overview = answers["/ui/operator"]
     assert overview.status_code == 200
-    assert re.search(r">\s*ledger\s*<", overview.text)
+    assert re.search(r">\s*Key storage\s*<", overview.text)
     assert 'id="queues"' not in overview.text

@@ -308,7 +308,7 @@ def test_a_place_that_cannot_be_written_is_told(
     remote: Commands, server: LocalServer, key: Path, tmp_path: Path
 ) -> None:
     words = ("backup", "create", tmp_path / "absent" / "x", "--key-file", key, "--data-dir", server.data_dir)
-    assert "No such file" in remote.refused(*words)[0]
+    assert "No such file" in remote.refused(*words, status=2)[0]
     assert not [name for name in names(server.data_dir) if "backup" in name]
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -516,7 +516,7 @@ def test_a_checkpoint_that_cannot_be_had_is_told(identity: Commands, backup: Pat
     with served(b"", status=404) as url:
         assert "cannot be fetched" in identity.refused(*words, url)[0]
     assert "cannot be fetched" in identity.refused(*words, "http://127.0.0.1:9/")[0]
-    assert "No such file" in identity.refused(*words, tmp_path / "absent")[0]
+    assert "No such file" in identity.refused(*words, tmp_path / "absent", status=2)[0]
 
 
 def test_a_machine_that_remembers_another_log_is_not_taken_over(

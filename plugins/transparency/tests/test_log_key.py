@@ -131,5 +131,5 @@ def test_options_that_do_not_go_together(installed: Commands, here: Path, words:
 
 def test_missing_installation_is_not_created(identity: Commands, here: Path) -> None:
     for key in ("log", "token"):
-        identity.refused("keys", "rotate", key, "--data-dir", "elsewhere")
+        identity.refused("keys", "rotate", key, "--data-dir", "elsewhere", status=2)
     assert not (here / "elsewhere").exists()
