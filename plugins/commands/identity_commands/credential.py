@@ -58,7 +58,8 @@ for offline in (sign, offer, request, sign_request, accept, rotate_secret):
     "--schema", "schema_file", type=click.File("rb"), metavar="FILE", help="Schema, for offline verification."
 )
 def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any) -> None:
-    """Verify the credential in FILE, or in the record in FILE; - is standard input.
+    """Verify the credential in FILE, or in the record in FILE; - is standard input. Only the holder's record has the
+    signature: the issuer cannot verify its own.
 
     The service verifies everything. With --issuer-key and --schema no service is called, and only signature and
     values are verified. What was not verified is printed as unchecked.

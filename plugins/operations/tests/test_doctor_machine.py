@@ -144,12 +144,13 @@ def test_the_age_of_the_newest_backup(identity: Commands, server: LocalServer, h
     folder, key = here / "backups", here / "safe" / "key"
     settings = settings_of(server.data_dir, **{"backup.directory": folder})
     assert "names no folder" in only(doctor_machine.backups(settings_of(server.data_dir))).says
-    assert "cannot be looked at" in only(doctor_machine.backups(settings)).says
+    found = only(doctor_machine.backups(settings))
+    assert (found.state, "cannot be looked at" in found.says) == ("fail", True)
     folder.mkdir()
     (folder / "notes").write_text("identity-backup is what it should be")
     (folder / "old").mkdir()
     found = only(doctor_machine.backups(settings))
-    assert (found.state, "there is no backup" in found.says) == ("warn", True)
+    assert (found.state, "there is no backup" in found.says) == ("fail", True)
     assert "identity backup create" in found.remedy
     key.parent.mkdir()
     key.write_bytes(os.urandom(32))
@@ -158,4 +159,4 @@ def test_the_age_of_the_newest_backup(identity: Commands, server: LocalServer, h
     assert only(doctor_machine.backups(settings)).state == "ok"
     os.utime(folder / "night", (time.time() - 100_000,) * 2)
     found = only(doctor_machine.backups(settings))
-    assert (found.state, "28 hours" in found.says) == ("warn", True)
+    assert (found.state, "28 hours" in found.says) == ("fail", True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from identity_core.database import DatabaseError
-from identity_core.extension.declaration import Diagnosis, ok, warn
+from identity_core.extension.declaration import Diagnosis, ok, warn, wrong
 from identity_core.settings import Settings, require_extras
 from identity_operations.examination.looking import read_database
 
@@ -86,7 +86,7 @@ def _health(settings: Settings) -> bytes:
 
 
 def backups(settings: Settings) -> Iterator[Diagnosis]:
-    """Check the newest sealed file in ``backup.directory``."""
+    """Check the newest sealed file in ``backup.directory``. A missing or old backup is a fault: the exit code of the command is 1."""
     from identity_operations.backup.seal import MAGIC
 
     folder, most = settings.backup.directory, settings.backup.max_age_hours
@@ -97,13 +97,13 @@ def backups(settings: Settings) -> Iterator[Diagnosis]:
         found = [path.stat().st_mtime for path in folder.iterdir() if path.is_file() and _begins(path, MAGIC)]
     except OSError as error:
         remedy = "set backup.directory to the folder of the backups, which this user may read"
-        yield warn(f"backups cannot be looked at: {error.strerror}: {folder}", remedy)
+        yield wrong(f"backups cannot be looked at: {error.strerror}: {folder}", remedy)
         return
     hours = (time.time() - max(found, default=0.0)) / 3600
     if not found:
-        yield warn(f"there is no backup in {folder}", "`identity backup create`, every night, by cron or a timer")
+        yield wrong(f"there is no backup in {folder}", "`identity backup create`, every night, by cron or a timer")
     elif hours > most:
-        yield warn(
+        yield wrong(
             f"the newest backup in {folder} is {hours:.0f} hours old",
             "look at what makes them; `identity backup create`",
         )

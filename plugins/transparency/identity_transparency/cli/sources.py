@@ -55,7 +55,7 @@ anchored_option = _kept(
 )
 service_did_option = click.option(
     "--service-did",
-    help="DID of the service itself, whose log names the retired keys. Without it the service is queried, and its answer is not trusted.",
+    help="DID of the service itself (`identity ledger key --json`). Its log names the retired keys. Without it they are unchecked.",
 )
 service_history_option = click.option(
     "--service-history",
