@@ -121,7 +121,7 @@ def requests(running: Running, name: str) -> dict[str, Request]:
         holder = holders[act]
         keys = (holder.recovery, new_recovery) if act == "recover" else (holder.key,)
         return Request(
-            lambda: signed(holder, act, bodies[act], f"{act}-{name}", *filter(None, keys)),
+            lambda: signed(holder, act, bodies[act], f"{act}-of-the-test-{name}", *filter(None, keys)),
             lambda: len(holder.log().splitlines()) - 1,
         )
 
