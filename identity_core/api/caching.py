@@ -171,18 +171,17 @@ def resolution(
     # A document from another registry has no version numbers, so its hash is used.
     mark = (version.state.entry_hash if version.receipt is None else "") or version.state.version_id
     form = media if shape != "result" else W3C
-    is_cosigned = result.cosigned is not None and shape != "document"
-    is_superseded = result.following is not None and shape != "document"
-    control = cache_control(result, query, now, is_document=shape == "document")
+    has_metadata, receipt = shape != "document", version.receipt
+    is_cosigned = has_metadata and result.cosigned is not None
+    is_superseded = has_metadata and result.following is not None
+    control = cache_control(result, query, now, is_document=not has_metadata)
     headers = headers_of(mark, form, control, is_cosigned=is_cosigned, is_superseded=is_superseded)
     return CachedAnswer(
-        version_id=result.head_version_id if version.receipt is not None else -1,
+        version_id=result.head_version_id if receipt is not None else -1,
         etag=headers[0][1],
         answer=Answer(200, encode(body), media, headers),
         stale_at=result.stale_at,
-        awaits=version.receipt.sequence
-        if result.awaits and version.receipt is not None and shape != "document"
-        else None,
+        awaits=receipt.sequence if has_metadata and result.awaits and receipt is not None else None,
     )
 
 

@@ -139,13 +139,7 @@ def issued_keys(did: Did, keys: Sequence[Key]) -> wire.IssuedKeys:
                     key_id=shown.key_id, public_key=shown.public_key, private_key=shown.private_key, purpose=purpose
                 )
             )
-    return wire.IssuedKeys(
-        authentication=entries.get("authentication", UNSET),
-        key_agreement=entries.get("key_agreement", UNSET),
-        assertion_method=entries.get("assertion_method", UNSET),
-        recovery=entries.get("recovery", UNSET),
-        additional=tuple(additional) or UNSET,
-    )
+    return wire.IssuedKeys(**entries, additional=tuple(additional) or UNSET)
 
 
 def created(result: Created) -> Answer:

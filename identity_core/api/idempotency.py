@@ -37,8 +37,7 @@ from identity_codec import jcs, sealing
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import encode
 from identity_codec.values import Hidden
-from identity_core.api.request import Answer, Request
-from identity_core.domain.callers import Caller
+from identity_core.api.request import REPEATABLE, Answer, Request
 from identity_core.errors import (
     AuthFailed,
     Forbidden,
@@ -56,9 +55,6 @@ REPLAYED = ("Idempotent-Replayed", "true")
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
 # A shorter key of an answer with secrets could be guessed by the thief of a credential that has ended or is ending.
 _SECRET_KEY = re.compile(r"[!-~]{16,255}", re.ASCII)
-
-REPEATABLE: Final = frozenset({"updateDid", "rotateDidKey", "recoverDid"})
-"""Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of its request."""
 
 log = logging.getLogger("identity")
 
@@ -108,11 +104,12 @@ class Idempotency(Hidden, Struct, frozen=True):
         authorization, is_short = request.caller.authorization, _SECRET_KEY.fullmatch(key) is None
         if is_short and authorization is not None and request.operation_id in REPEATABLE:
             raise InvalidRequest("The Idempotency-Key of this change has at least 16 characters.", details=_RANDOM)
-        _require_rights(request, request.caller)
+        request.require_rights(request.caller)
         slot, now = self._slot(request, key, request.caller.identity), erasing_time(self.clock)
         api_key = request.caller.api_key
-        signer = None if api_key is None else ("ApiKey", api_key.id)
-        signer = signer if authorization is None else (authorization.scheme, authorization.key)
+        signer = ("ApiKey", api_key.id) if api_key is not None else None
+        if authorization is not None:
+            signer = authorization.scheme, authorization.key
         earlier = await self.keys.begin(slot.key_hash, slot.fingerprint, now)
         if authorization is not None and authorization.is_former and not _is_repeated(slot, earlier, signer):
             # The record that the gate read may have expired meanwhile.
@@ -221,22 +218,13 @@ class _Attempt:
         if self._signer is not None and answer.body is not None:
             # A process of an earlier version reads it like the list: the media type, and a false value.
             head = {answer.media_type: self._signer, "": None}
-        plain = json.dumps(head).encode() + b"\n" + _octets(answer.body)
+        body = answer.body if isinstance(answer.body, bytes) else b"" if answer.body is None else encode(answer.body)
+        plain = json.dumps(head).encode() + b"\n" + body
         return StoredAnswer(answer.status, headers, self._sealed(plain, answer.status, headers))
 
     def _sealed(self, plain: bytes, status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
         bound = _bound(self._slot, status, headers)
         return sealing.seal(self._slot.sealing_key, plain, bound, random=self._at.random)
-
-
-def _require_rights(request: Request, caller: Caller) -> None:
-    """Raise ``Forbidden`` if the caller may not call the operation. The token of an API key has its identity, but not all of its rights."""
-    if request.operation is None:
-        return
-    if request.operation.scope:
-        caller.require_scope(request.operation.scope)
-    elif caller.api_key is not None:
-        caller.require_admin()
 
 
 @contextmanager
@@ -305,7 +293,3 @@ def _framed(*texts: str) -> bytes:
     """Return the texts with their lengths before them, so that no two lists of texts give the same bytes."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
-
-
-def _octets(body: Any) -> bytes:
-    return body if isinstance(body, bytes) else b"" if body is None else encode(body)

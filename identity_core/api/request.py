@@ -22,6 +22,8 @@ from identity_core.domain.dids.changes import Authorization
 from identity_core.errors import AuthFailed, AuthRequired, IdentityError
 
 Headers = Sequence[tuple[str, str]]
+REPEATABLE: Final = frozenset({"updateDid", "rotateDidKey", "recoverDid"})
+"""Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of its request."""
 NO_STORE: Final = ("Cache-Control", "no-store")
 """The header for answers that must not be cached."""
 FORM: Final = "application/x-www-form-urlencoded"
@@ -184,6 +186,15 @@ class Request(Hidden, Struct, eq=False, kw_only=True):
     cross_origin: Headers = ()
     attempt: Any = None
     _json: list[Any] | None = None
+
+    def require_rights(self, caller: Caller) -> None:
+        """Raise ``Forbidden`` if the caller may not call the operation. The token of an API key has its identity, but not all of its
+        rights."""
+        operation = self.operation
+        if operation is not None and operation.scope:
+            caller.require_scope(operation.scope)
+        elif operation is not None and caller.api_key is not None:
+            caller.require_admin()
 
     @property
     def authenticated(self) -> Caller:

@@ -17,8 +17,8 @@ from msgspec import Struct, field
 
 from identity_client.challenge import DID_AUTH, RECOVERY_KEY, canonical_target, hash_body
 from identity_core.api.auth import API_KEY, BEARER, HeaderCredential, credential_of
-from identity_core.api.idempotency import REPEATABLE, Idempotency
-from identity_core.api.request import Answer, Handler, Headers, Operation, Request
+from identity_core.api.idempotency import Idempotency
+from identity_core.api.request import REPEATABLE, Answer, Handler, Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import SignedHeader
