@@ -73,6 +73,10 @@ def _become(order: Mapping[str, Any], descriptors: Sequence[int], paths: Sequenc
     sys.argv = ["identity", *order["arguments"]]
     # What workers of the server import first.
     sys.modules["__main__"] = sys.modules["identity_core.__main__"]
+    if "--workers" in order["arguments"]:
+        # prometheus-client reads the folder that the workers share when it is imported.
+        for name in [name for name in sys.modules if name.startswith(("prometheus_client", "identity_observability"))]:
+            del sys.modules[name]
     if "serve" in order["arguments"]:
         _fork_workers()
         if _forks_a_prover():

@@ -27,12 +27,7 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, ResolveDid
 
 _VERSION: Final = "[1-9][0-9]{0,9}"
-_NAMED: Final = {
-    "authentication": "authentication",
-    "keyAgreement": "key_agreement",
-    "assertionMethod": "assertion_method",
-    "recovery": "recovery",
-}
+_NAMED: Final = frozenset({"authentication", "keyAgreement", "assertionMethod", "recovery"})
 
 
 class DidHandlers(Struct, frozen=True):
@@ -130,16 +125,21 @@ def issued_keys(did: Did, keys: Sequence[Key]) -> wire.IssuedKeys:
     additional: list[wire.AdditionalIssuedKey] = []
     for key in keys:
         purpose, shown = key.purposes[0], issued_key(did, key)
-        name = _NAMED.get(purpose)
-        if name is not None and name not in entries:
-            entries[name] = shown
+        if purpose in _NAMED and purpose not in entries:
+            entries[purpose] = shown
         else:
             additional.append(
                 wire.AdditionalIssuedKey(
                     key_id=shown.key_id, public_key=shown.public_key, private_key=shown.private_key, purpose=purpose
                 )
             )
-    return wire.IssuedKeys(**entries, additional=tuple(additional) or UNSET)
+    return wire.IssuedKeys(
+        authentication=entries.get("authentication", UNSET),
+        key_agreement=entries.get("keyAgreement", UNSET),
+        assertion_method=entries.get("assertionMethod", UNSET),
+        recovery=entries.get("recovery", UNSET),
+        additional=tuple(additional) or UNSET,
+    )
 
 
 def created(result: Created) -> Answer:

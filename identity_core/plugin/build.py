@@ -105,10 +105,8 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
 
 
 def _prover_calls() -> dict[str, tuple[type[Any], ...]]:
-    """Return the optional Protocols of a prover besides ``Prover``, by the extension whose calls they take.
-
-    Raises ``StartError``: when an installed module of calls needs a module that is missing.
-    """
+    """Return the optional Protocols of a prover besides ``Prover``, by the extension whose calls they take. Calls that need a missing
+    module are logged and left out, as their extension is."""
     calls = {}
     for one in entry_points(group=PROVER_CALLS):
         try:
@@ -116,7 +114,7 @@ def _prover_calls() -> dict[str, tuple[type[Any], ...]]:
         except ModuleNotFoundError as error:
             # If the module itself is missing, the extension is not installed.
             if not f"{one.module}.".startswith(f"{error.name}."):
-                raise StartError(f"the module {error.name} is not installed", one.module, "install it") from error
+                logging.getLogger("identity").warning("%s takes no prover: %s is missing", one.name, error.name)
     return calls
 
 

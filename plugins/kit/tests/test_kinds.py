@@ -163,7 +163,7 @@ def test_a_panel(make: Callable[[str, str], Made]) -> None:
     with served(environment, settings) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as own:
         own.headers["Sec-Fetch-Site"] = "same-origin"
         assert own.post("/ui/operator/session", data={"key": server.api_key}).status_code == 303
-        page = own.get("/ui/operator/plugins").text
+        page = own.get("/ui/operator/plugins?show=panels").text
         assert "<h2>What is &lt;b&gt;there&lt;/b&gt;</h2>" in page
         assert "<td>identity.sqlite</td>" in page
 
