@@ -44,6 +44,10 @@ def hostile() -> Iterator[Hostile]:
 
 @pytest.fixture(scope="module")
 def first_screen(served: LocalServer) -> dict[str, Any]:
+    return run_first_screen(served)
+
+
+def run_first_screen(served: LocalServer) -> dict[str, Any]:
     """Return the variables and the output (``printed``) of the README's program, with this address and key."""
     text = (ROOT / "packages" / "identity_client" / "README.md").read_text("utf-8")
     program = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
@@ -136,8 +140,9 @@ def test_old_name_of_the_client_warns() -> None:
         assert identity_client.Identity is Client
 
 
-def test_a_served_list_tells_whether_a_credential_is_revoked(first_screen: dict[str, Any]) -> None:
-    """By the key that may go on with the issuer's log."""
+def test_a_served_list_tells_whether_a_credential_is_revoked(served: LocalServer) -> None:
+    """The key is one that may continue the issuer's log. The credential is of this test alone, which revokes it."""
+    first_screen = run_first_screen(served)
     identity, credential = first_screen["client"], first_screen["credential"]
     hers = identity.as_(first_screen["hana"])
     log = identity.call("getDidLog", did=first_screen["ivo"]["did"])
