@@ -110,7 +110,8 @@ def test_one_name_installs_a_service_that_proves(wheels: Path, empty: Empty) -> 
     by_name = empty.distributions()
     assert by_name == everything - {"identity-custodian-pkcs11", "identity-ledger-memory", "identity-mcp"}
     assert empty.ran("identity", "--version") == "identity, version 1.0.0\n"
-    looked = json.loads(empty.ran("identity", "doctor", "--json"))
+    with empty.server() as server:
+        looked = json.loads(empty.ran("identity", "doctor", "--json", "--data-dir", server.data_dir))
     assert looked["healthy"], looked
     # The whole story: a service, its prover in a process, every plugin of the embedded default.
     told = json.loads(empty.ran("identity", "demo", "--json"))
