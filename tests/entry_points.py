@@ -1,4 +1,4 @@
-"""What is installed, read once a process: reading takes 20 ms, and a start of the service or a command reads it several times.
+"""Read the installed distributions once a process: reading takes 20 ms, and a start of the service or a command reads several times.
 
 Importing this module replaces the functions that read each time, so it is imported before modules that take them by their names. Only the
 environment and the checkout are read once: tests write distributions into other folders.

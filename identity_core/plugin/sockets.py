@@ -1,5 +1,6 @@
 """Hooks and their ports: the setting that chooses among the providers of a port, and the errors that the port lets
 through.
+
 A row here, a hook and a Protocol in ``ports`` make a socket; the rest of the core works with any number of them. Each
 hook returns one object, once, at startup. Settings choose by name, never registration order. ``Provider`` and
 ``BuildContext`` connect a hook with the service.
@@ -99,7 +100,7 @@ class NoSettings:
 
 
 class BuildContext(Struct, frozen=True):
-    """All objects that a plugin gets from the core. There is no container and no global; randomness comes from the operating system.
+    """All objects that a plugin gets from the core. There is no container and no global.
 
     ``data_dir``: the directory for files; start a file's name with the plugin's name.
     ``database_url``: the server database that the operator named, or None for the embedded default. It is always None
@@ -113,6 +114,8 @@ class BuildContext(Struct, frozen=True):
     ``database``: the store's own object on ``database_url``, for a ledger that appends in the same transactions; the
     store closes it.
     ``database_readers``: the number of connections that a database on ``database_url`` may open for reading.
+
+    Randomness comes from the operating system.
     """
 
     clock: Clock
