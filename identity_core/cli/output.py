@@ -87,7 +87,7 @@ def help_texts(packages: set[str]) -> list[str]:
             top, *within = package.split(".")
             place = Path(find_spec(top).origin).parent.joinpath(*within, "help.txt")  # type: ignore[union-attr, arg-type]
             with open_regular(place) as file:
-                texts.append("\n".join(map(escaped_line, file.read(MOST_HELP).decode(errors="replace").split("\n"))))
+                texts.append("\n".join(map(escaped_line, file.read(MOST_HELP).decode().split("\n"))))
     return texts
 
 

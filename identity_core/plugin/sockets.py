@@ -1,5 +1,4 @@
-"""Hooks and their ports: the setting that chooses among the providers of a port, and the errors that the port lets
-through.
+"""Hooks and their ports: the setting that chooses among the providers, and the errors that a port lets through.
 
 A row here, a hook and a Protocol in ``ports`` make a socket; the rest of the core works with any number of them. Each
 hook returns one object, once, at startup. Settings choose by name, never registration order. ``Provider`` and
@@ -100,7 +99,7 @@ class NoSettings:
 
 
 class BuildContext(Struct, frozen=True):
-    """All objects that a plugin gets from the core. There is no container and no global.
+    """All objects that a plugin gets from the core. There is no global. Randomness comes from the operating system.
 
     ``data_dir``: the directory for files; start a file's name with the plugin's name.
     ``database_url``: the server database that the operator named, or None for the embedded default. It is always None
@@ -111,11 +110,8 @@ class BuildContext(Struct, frozen=True):
     providers that declare ``looks``.
     ``public_url``: the origin that callers use, if one is set or served; None in a prover's worker process.
     ``mapped_mebibytes``: the MiB of an SQLite file that a connection may map into memory.
-    ``database``: the store's own object on ``database_url``, for a ledger that appends in the same transactions; the
-    store closes it.
+    ``database``: the store's own object on ``database_url``, which the store closes, for a ledger in its transactions.
     ``database_readers``: the number of connections that a database on ``database_url`` may open for reading.
-
-    Randomness comes from the operating system.
     """
 
     clock: Clock
