@@ -233,9 +233,13 @@ class Telling:
         whole = HistoryPage(len(versions), versions, None)
         self.shown["listDidHistory"] = {
             "200": {
-                "wholeLife": plain(dids.history_page(did, whole, include_document=False).body),
-                "newestWithDocument": plain(dids.history_page(did, newest, include_document=True).body),
-                "rotatedWithDocument": plain(dids.history_page(did, rotated, include_document=True).body),
+                "wholeLife": plain(dids.history_page(did, whole, f"history asc {did} ", include_document=False).body),
+                "newestWithDocument": plain(
+                    dids.history_page(did, newest, f"history desc {did} ", include_document=True).body
+                ),
+                "rotatedWithDocument": plain(
+                    dids.history_page(did, rotated, f"history desc {did} ", include_document=True).body
+                ),
             }
         }
         log = b"".join(line + b"\n" for line in self.story.lines[:2])

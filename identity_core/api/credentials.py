@@ -97,7 +97,7 @@ class CredentialHandlers(Struct, frozen=True):
 
     async def list_credentials(self, request: Request) -> Answer:
         query: wire.ListCredentialsQuery = request.query
-        rows = await self.list(query, request.context, after=row_position(query.cursor, URI))
+        rows = await self.list(query, request.context, after=row_position(query.cursor, URI, "credentials "))
         return Answer(200, credentials(rows, query.limit, request.authenticated), headers=[NO_STORE])
 
     async def get_credential(self, request: Request) -> Answer:
@@ -237,5 +237,5 @@ def verifiable_credential(
 
 def credentials(rows: Sequence[Credential], limit: int, reader: Caller) -> wire.CredentialList:
     """Return a page of records from ``rows``, which has at most ``limit`` + 1."""
-    page, following = page_of(rows, limit, lambda one: RowPosition(one.created_at, one.id))
+    page, following = page_of(rows, limit, lambda one: RowPosition(one.created_at, one.id), "credentials ")
     return wire.CredentialList(items=tuple(record(one, None, reader) for one in page), next_cursor=following)

@@ -211,10 +211,10 @@ def cursor(last: str | RowPosition, of: str = "") -> str:
     return multibase.base64url_encode(f"{of}{text}".encode())
 
 
-def row_position(cursor: str | None, id_pattern: str) -> RowPosition | None:
-    """Return the position at which a page of rows ended, None for the first page. Raises ``InvalidRequest``: as
+def row_position(cursor: str | None, id_pattern: str, of: str) -> RowPosition | None:
+    """Return the position at which a page of the rows ``of`` ended, None for the first page. Raises ``InvalidRequest``: as
     ``position``."""
-    text = position(cursor, f"[0-9]{{1,17}} {id_pattern}")
+    text = position(cursor, f"[0-9]{{1,17}} {id_pattern}", of)
     if text is None:
         return None
     created_at, _, row_id = text.partition(" ")
@@ -229,9 +229,9 @@ def position(cursor: str | None, pattern: str, of: str = "") -> str | None:
         text = multibase.base64url_decode(cursor).decode("ascii")
     except ValueError:
         text = None
-    if text is None or re.fullmatch(of + pattern, text, re.ASCII) is None:
+    if text is None or not text.startswith(of) or re.fullmatch(pattern, text[len(of) :], re.ASCII) is None:
         raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor", "reason": "cursor"})
-    return text.removeprefix(of)
+    return text[len(of) :]
 
 
 def page_of(

@@ -52,8 +52,8 @@ class DelegationHandlers(Struct, frozen=True):
     async def list_delegations(self, request: Request) -> Answer:
         query: wire.ListDelegationsQuery = request.query
         reader = request.authenticated
-        found = await self.list(query, reader, after=row_position(query.cursor, _ID))
-        end = None if found.end is None else cursor(found.end)
+        found = await self.list(query, reader, after=row_position(query.cursor, _ID, "delegations "))
+        end = None if found.end is None else cursor(found.end, "delegations ")
         items = tuple(delegation(shown, reader) for shown in found.items)
         return Answer(200, wire.DelegationList(items=items, next_cursor=end), headers=[NO_STORE])
 

@@ -98,17 +98,13 @@ class DidHandlers(Struct, frozen=True):
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         query: wire.ListDidHistoryQuery = request.query
-        page = await self.history(did, query, after=after_version(query))
-        return history_page(did, page, include_document=query.include_document)
+        of = f"history {query.order} {str(did)[-200:]} "
+        after = position(query.cursor, _VERSION, of)
+        page = await self.history(did, query, after=None if after is None else int(after))
+        return history_page(did, page, of, include_document=query.include_document)
 
     async def get_did_log(self, request: Request) -> Answer:
         return await did_log_answer(self.log, self.reader.parse(request.path["did"]), request)
-
-
-def after_version(query: wire.ListDidHistoryQuery) -> int | None:
-    """Return the version after which a page of history begins. Raises ``InvalidRequest``: for an invalid cursor."""
-    after = position(query.cursor, _VERSION)
-    return None if after is None else int(after)
 
 
 def issued_key(did: Did, key: Key) -> wire.IssuedKey:
@@ -226,13 +222,13 @@ def listing(heads: Sequence[IndexedVersion], limit: int) -> Answer:
     return Answer(200, wire.DidList(items=items, next_cursor=following), headers=[NO_STORE])
 
 
-def history_page(did: Did, page: HistoryPage, *, include_document: bool) -> Answer:
-    """Return a page of history."""
+def history_page(did: Did, page: HistoryPage, of: str, *, include_document: bool) -> Answer:
+    """Return a page of history. ``of`` names the list in its cursor."""
     body = wire.DidHistory(
         did=str(did),
         total=page.total,
         items=tuple(_history_item(version, include_document=include_document) for version in page.items),
-        next_cursor=None if page.after is None else cursor(str(page.after)),
+        next_cursor=None if page.after is None else cursor(str(page.after), of),
     )
     return Answer(200, body, headers=[("Cache-Control", f"public, max-age={caching.HEAD_SECONDS}")])
 

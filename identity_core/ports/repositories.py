@@ -175,8 +175,8 @@ class SpentChallenges(Protocol):
     async def offered(
         self, scopes: Sequence[bytes], address: str, *, own: bool, used: bool, limit: int
     ) -> Sequence[ChallengeOfferRow]:
-        """Return the newest ``limit`` challenges of the scopes. ``own``: those of ``address``, else of other addresses. ``used``: used
-        ones, else open ones."""
+        """Return ``limit`` challenges of the scopes: the newest of each scope and address first. ``own``: those of ``address``, else of
+        other addresses. ``used``: used ones, else open ones."""
 
     async def spend(self, spent: ChallengeUseRow) -> bool:
         """Store the use by one guarded statement, durable on return. Return False if it exists: one of many callers gets True."""

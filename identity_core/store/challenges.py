@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from identity_codec.times import micros
 from identity_core.database import Transaction
@@ -13,11 +14,16 @@ from identity_core.store.records import Repository, Table, delete_first
 _NUMBERS = """
 SELECT number FROM spent_challenges WHERE saying = :saying AND number IS NOT NULL ORDER BY number DESC LIMIT :limit
 """
+RANKED: Final = 1_024
+"""The number of newest challenges of a scope that a search ranks."""
 _OFFERED_CHALLENGES = Table("offered_challenges", ChallengeOfferRow, extra=["used"])
-# By whether the address is the same. Each has an index that ends with the order.
+# By whether the address is the same. Each has an index that ends with the order. The newest challenge of each address comes first, so
+# that one address cannot displace those of the others.
 _OFFERED = {
-    own: f"{_OFFERED_CHALLENGES.select} WHERE scope = :scope AND used = :used AND address {is_it} :address "
-    "ORDER BY offered_at DESC LIMIT :limit"
+    own: f"SELECT {_OFFERED_CHALLENGES.columns}, ROW_NUMBER() OVER (PARTITION BY address ORDER BY offered_at DESC) AS place "  # noqa: S608
+    "FROM (SELECT * FROM offered_challenges WHERE scope = :scope AND used = :used "
+    f"AND address {is_it} :address ORDER BY offered_at DESC LIMIT {RANKED}) AS newest "
+    "ORDER BY place, offered_at DESC LIMIT :limit"
     for own, is_it in ((True, "="), (False, "<>"))
 }
 _FORGET_OFFERED = delete_first("offered_challenges", "expires_at <= :until ORDER BY expires_at")
@@ -42,8 +48,8 @@ class StoredSpentChallenges(Repository):
     ) -> Sequence[ChallengeOfferRow]:
         wanted = {"address": address, "used": int(used), "limit": limit}
         queries = [self._database.look_up(_OFFERED[own], wanted | {"scope": one}) for one in scopes]
-        rows = [_OFFERED_CHALLENGES.read(row) for query in queries for row in await query]
-        return sorted(rows, key=lambda row: row.offered_at, reverse=True)[:limit]
+        rows = [(row[-1], _OFFERED_CHALLENGES.read(row[:-1])) for query in queries for row in await query]
+        return [row for _, row in sorted(rows, key=lambda ranked: (ranked[0], -micros(ranked[1].offered_at)))[:limit]]
 
     async def spend(self, spent: ChallengeUseRow) -> bool:
         def use(transaction: Transaction) -> bool:

@@ -6,6 +6,7 @@ On SQLite and on a server, because they differ in what they can keep.
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,8 @@ import pytest
 
 from tests.attack.conftest import Target
 from tests.attack.delegated.scene import PROOFS, People, Scene
-from tests.attack.stranger import PREFIX
-from tests.fault.service_process import service
+from tests.attack.stranger import PREFIX, service
+from tests.fault.service_process import service as run_service
 from tests.postgres_server import postgres_server
 
 __all__ = ["postgres_server"]
@@ -30,7 +31,7 @@ def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     folder: Path = tmp_path_factory.mktemp("values") / "data"
     server = request.getfixturevalue("postgres_server") if request.param == "postgresql" else None
     environment = {} if server is None else {"IDENTITY_DATABASE_URL": server.new_database()}
-    with service(folder, environment=environment) as running:
+    with run_service(folder, environment=environment) as running:
         yield People.create(Target(running.wire, running.stranger, folder, 1))
 
 
@@ -55,6 +56,26 @@ def test_a_made_up_cursor_is_refused(people: People, place: str) -> None:
         answer = people.target.wire.call("GET", f"{PREFIX}{place}?cursor={cursor}", None, key)
         assert answer.outcome == MALFORMED, content
         assert answer.json["error"]["details"]["parameter"] == "cursor", content
+
+
+def test_cursor_belongs_to_one_did_and_order(people: People) -> None:
+    """The cursors of credentials and permissions belong to their lists too."""
+    histories = []
+    for _ in range(2):
+        one = people.target.stranger.holder()
+        assert one.act("update", service()).status == 200
+        histories += [f"{one.path()}/history?limit=1&order={order}" for order in ("asc", "desc")]
+    scene = Scene.create(people)
+    for _ in range(2):
+        scene.people.delegate(scene.holder, scene.agent)
+        scene.people.issue(scene.holder)
+    owned = [f"{PREFIX}/{name}?limit=1&holderDid={scene.holder.did}" for name in ("credentials", "delegations")]
+    key = {"X-API-Key": people.target.stranger.api_key}
+    places = histories + owned
+    cursors = [people.target.wire.call("GET", place, None, key).json["nextCursor"] for place in places]
+    for place, cursor in itertools.product(places, cursors):
+        answer = people.target.wire.call("GET", f"{place}&cursor={cursor}", None, key)
+        assert answer.status == (200 if cursors[places.index(place)] == cursor else 400), (place, cursor)
 
 
 def test_a_text_with_a_nul_is_kept_or_refused(scene: Scene) -> None:

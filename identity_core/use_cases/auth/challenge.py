@@ -41,6 +41,10 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.wire import GetDidAuthChallengeQuery
 
 USED: Final = "This challenge was used. Fetch another from /auth/challenge and sign it."
+UNNAMED: Final = (
+    "No challenge that was tried has this signature. Only some of the newest are tried: fetch another from /auth/challenge and sign it "
+    "at once, or name it in the header, which needs no search."
+)
 _SEARCH: Final = (
     (True, False, challenge_mac.VERIFICATIONS),
     (True, True, 8),
@@ -204,7 +208,7 @@ class AuthenticateDid(Struct, frozen=True):
         bound = {"bodyHash": body_hash} if body_hash else {}
         details: dict[str, JsonValue] = {"purpose": purpose, **bound, "target": target}
         if found is None:
-            raise AuthFailed(details=details)
+            raise AuthFailed(details=details | ({"reason": UNNAMED} if signed.named is None else {}))
         key, text = found
         if not await self.challenges.spend(text):
             raise AuthFailed(USED, details=details | {"reason": USED})

@@ -35,6 +35,9 @@ MAX_ASKED: Final = 4_096
 ASK_HOLDER: Final = "The holder decides on a page of the identity service whether this may be proved."
 _SEALED: Final = b"identity: task of an agent, v1"
 
+# A2A 1.0 §9.5 (google.rpc.ErrorInfo, whose metadata are texts).
+_ERROR_INFO: Final = "type.googleapis.com/google.rpc.ErrorInfo"
+
 # A2A 1.0 §5.4 and JSON-RPC 2.0 §5.1.
 _INVALID, _NO_METHOD, _NO_PARAMS = -32600, -32601, -32602
 _NOT_FOUND, _NOT_CANCELABLE, _UNSUPPORTED, _CONTENT, _VERSION = -32001, -32002, -32004, -32005, -32009
@@ -52,12 +55,15 @@ _NOT_HERE: Final = {
 
 
 class RpcRefused(Exception):
-    """An error of the protocol: ``code``, and ``message`` for people."""
+    """An error of the protocol: ``code``, and ``message`` for people. ``data``: the refusal of the service, if there is one."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: IdentityError | None = None) -> None:
         super().__init__(message)
-        self.code = code
-        self.message = message
+        self.answer: dict[str, Any] = {"code": code, "message": message}
+        if data is not None:
+            self.answer["data"] = [
+                {"@type": _ERROR_INFO, "reason": data.code, "domain": "identity", "metadata": _texts(data)}
+            ]
 
 
 class Task(Struct, frozen=True):
@@ -122,7 +128,7 @@ class TaskEndpoint(Struct, frozen=True):
         try:
             answer["result"] = await self._called(service, _version(scope), call)
         except RpcRefused as refused:
-            answer["error"] = {"code": refused.code, "message": refused.message}
+            answer["error"] = refused.answer
         if service.beyond is not None:
             raise service.beyond
         return Answer(200, orjson.dumps(answer), headers=[NO_STORE])
@@ -192,7 +198,7 @@ class TaskEndpoint(Struct, frozen=True):
         try:
             consent = await service.consent(arguments)
         except InvalidRequest as error:
-            raise RpcRefused(_NO_PARAMS, str(error)) from None
+            raise RpcRefused(_NO_PARAMS, str(error), error) from None
         task = Task(context, asked={**arguments, "consentId": consent["consentId"]})
         return self._waiting(self.tasks.name(service.did, task), context, consent["consentUrl"])
 
@@ -224,9 +230,12 @@ class TaskEndpoint(Struct, frozen=True):
             operation = "generateDelegatedProof" if "predicate" in body else "createDelegatedPresentation"
             made = await service.ask(operation, body)
         except InvalidRequest as error:
-            raise RpcRefused(_NO_PARAMS, str(error)) from None
+            raise RpcRefused(_NO_PARAMS, str(error), error) from None
         except IdentityError as error:
-            code, words = error.code, str(error)
+            code, words = (
+                error.code,
+                " ".join([str(error), *(f"{name}: {text}" for name, text in _texts(error).items())]),
+            )
             task = Task(context, refused=(code, words))
             return self._rejected(identifier or self.tasks.name(service.did, task), context, code, words)
         task = Task(context, proof=made["proofId"])
@@ -266,6 +275,12 @@ def _version(scope: Scope) -> str:
     """Return the version of the header ``A2A-Version`` (§3.2.6) without a third number; 0.3 without the header."""
     versions = [value.decode("latin-1") for name, value in scope["headers"] if name == b"a2a-version"]
     return ".".join(", ".join(versions or ["0.3"]).strip(" \t").split(".")[:2])
+
+
+def _texts(error: IdentityError) -> dict[str, str]:
+    """Return the details of a refusal, the remedy among them, as texts."""
+    details = error.answer_details().items()
+    return {name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in details}
 
 
 def _is_identifier(value: object) -> bool:

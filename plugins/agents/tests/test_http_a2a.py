@@ -164,6 +164,7 @@ def test_a_no_and_a_refusal_are_ends_of_the_task(scene: Scene) -> None:
     refused = send(scene, arguments(scene, value=90))
     words = refused["status"]["message"]["parts"][0]["text"]
     assert (state(refused), words.partition(":")[0]) == ("REJECTED", "PREDICATE_NOT_SATISFIED")
+    assert "remedy: " in words
     assert "37" not in words
     assert rpc(scene, "GetTask", id=refused["id"])["result"]["status"]["message"]["parts"][0]["text"] == words
 
@@ -225,6 +226,11 @@ def test_messages_that_ask_for_nothing_that_there_is(scene: Scene) -> None:
     ):
         found = rpc(scene, "SendMessage", message={"messageId": "m", "role": "ROLE_USER", "parts": parts})
         assert found["error"]["code"] == code, (parts, found)
+    information = rpc(scene, "SendMessage", message=message(arguments(scene) | {"predicate": "age"}))["error"]["data"][
+        0
+    ]
+    assert information["reason"] == "INVALID_REQUEST"
+    assert "remedy" in information["metadata"]
     assert send(scene, good, role="ROLE_AGENT") == -32602
     assert send(scene, good, contextId="x" * 200) == -32602
     pushing = {"taskPushNotificationConfig": {"url": "http://127.0.0.1/"}}

@@ -102,7 +102,13 @@ class AgentTool(Struct, frozen=True):
         wrong = next(iter(self.arguments.iter_errors(given)), None)
         if wrong is not None:
             place = "/".join(map(str, wrong.instance_path)) or "arguments"
-            raise Refused("INVALID_REQUEST", f"{place}: {wrong.message[:300]}")
+            reason = wrong.message[:300]
+            details = {
+                "parameter": place,
+                "reason": reason,
+                "remedy": "Compare the arguments with the inputSchema of the tool.",
+            }
+            raise Refused("INVALID_REQUEST", f"{place}: {reason}", details)
         return await self.run(service, dict(given))
 
 

@@ -120,6 +120,17 @@ def test_refusal_is_result_without_value(scene: Scene) -> None:
     with_client(scene.agent, talk)
 
 
+def test_refusal_of_arguments_has_reason_and_remedy(scene: Scene) -> None:
+    async def talk(client: Client) -> None:
+        refused = await client.call_tool("request_proof", build_request(scene) | {"holderDid": 7})
+        error = refused.structured_content["error"]
+        assert error["code"] == "INVALID_REQUEST"
+        assert (error["details"]["parameter"], "7" in error["details"]["reason"]) == ("holderDid", True)
+        assert "inputSchema" in error["details"]["remedy"]
+
+    with_client(scene.agent, talk)
+
+
 def test_refusal_names_its_reason_and_leaves_the_token(people: People) -> None:
     """The delegation lists verifiers and the request names none: the model reads why, and asks again with the same IBCT."""
     scene = Scene.create(people, verifiers=[VERIFIER])

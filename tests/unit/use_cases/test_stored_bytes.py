@@ -127,8 +127,8 @@ async def check(cold: Rooms, rooms: Rooms, play: Play) -> int:
         last = items[:limit][-1].state.version_id if len(items) > limit else None
         expected = replace(page, items=tuple(items[:limit]), total=len(versions), after=last)
         compared += 1
-        assert encode(dids.history_page(play.did, page, include_document=True).body) == encode(
-            dids.history_page(play.did, expected, include_document=True).body
+        assert encode(dids.history_page(play.did, page, "", include_document=True).body) == encode(
+            dids.history_page(play.did, expected, "", include_document=True).body
         )
     return compared
 
@@ -174,7 +174,7 @@ def test_an_answer_is_made_without_reading_a_document(tmp_path: Path, monkeypatc
                 assert b"publicKeyMultibase" in answer_bytes(found, media, query, now)
         page = await cold.history(play.did, after=None, limit=9, descending=False)
         assert len(page.items) == 2
-        dids.history_page(play.did, page, include_document=True)
+        dids.history_page(play.did, page, "", include_document=True)
         with pytest.raises(AssertionError, match="was read"):
             _ = page.items[0].state.document.methods
         await cold.store.close()

@@ -25,7 +25,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import AuthFailed, DidNotFound, InvalidRequest, RateLimited
 from identity_core.store import Store
-from identity_core.use_cases.auth.challenge import USED, GetDidAuthChallenge, Payer
+from identity_core.use_cases.auth.challenge import UNNAMED, USED, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.create import Created
 from identity_core.wire import GetDidAuthChallengeQuery
 from tests.did_use_cases import PAYER, Rooms, own_key, update_of
@@ -186,6 +186,50 @@ def test_challenge_may_be_used_from_another_address(tmp_path: Path) -> None:
         mine = [await rooms.challenge(did, purpose=None, body_hash=None) for _ in range(64)]
         for one in mine:
             await tried(rooms, did, signed_by(pair, one.text), payer=payer("2001:db8::/64"))
+
+    run(tmp_path, scenario)
+
+
+def test_changed_address_finds_its_challenge_among_others(tmp_path: Path) -> None:
+    """Challenges of a few other addresses, however many, do not displace that of a controller whose address changed."""
+
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        for purpose, body_hash in KINDS:
+            mine = await rooms.challenge(did, purpose=purpose, body_hash=body_hash)
+            for turn in range(200):
+                await rooms.challenge(did, purpose=purpose, body_hash=body_hash, address=f"198.51.100.{turn % 9}")
+            await tried(rooms, did, signed_by(pair, mine.text), payer=payer("2001:db8::/64"))
+
+    run(tmp_path, scenario)
+
+
+def test_bound_challenge_outlives_plain_ones_of_its_address(tmp_path: Path) -> None:
+    """Many clients behind one proxy have one address."""
+
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        mine = await rooms.challenge(did, purpose="update", body_hash=BODY)
+        for _ in range(70):
+            await rooms.challenge(did, purpose=None, body_hash=None)
+        await tried(rooms, did, signed_by(pair, mine.text))
+
+    run(tmp_path, scenario)
+
+
+def test_refusal_of_an_unnamed_challenge_has_the_way_out(tmp_path: Path) -> None:
+    """A challenge that more than 64 of its address followed is not tried. The same challenge works if the header names it."""
+
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        mine = await rooms.challenge(did, purpose=None, body_hash=None)
+        for _ in range(66):
+            await rooms.challenge(did, purpose=None, body_hash=None)
+        with pytest.raises(AuthFailed) as refusal:
+            await tried(rooms, did, signed_by(pair, mine.text))
+        assert refusal.value.details["reason"] == UNNAMED
+        assert "name it in the header" in UNNAMED
+        await tried(rooms, did, signed_by(pair, mine.text), named=mine)
 
     run(tmp_path, scenario)
 
@@ -560,7 +604,8 @@ def test_former_key_needs_an_earlier_attempt(
         else:
             with pytest.raises(AuthFailed) as refusal:
                 await ask(payer=address, former=former)
-            assert refusal.value.details == {"purpose": "update", "bodyHash": BODY, "target": TARGET}
+            reason = {} if named else {"reason": UNNAMED}
+            assert refusal.value.details == {"purpose": "update", "bodyHash": BODY, "target": TARGET} | reason
             assert (len(verifications), paid) == ((3, []) if named else (3 * 21, [5, 2]))
 
     run(tmp_path, scenario)
