@@ -210,6 +210,7 @@ def test_bound_challenge_outlives_plain_ones_of_its_address(tmp_path: Path) -> N
     async def scenario(rooms: Rooms) -> None:
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY)
+        rooms.clock.move(seconds=1)
         for _ in range(70):
             await rooms.challenge(did, purpose=None, body_hash=None)
         await tried(rooms, did, signed_by(pair, mine.text))
