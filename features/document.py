@@ -15,7 +15,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation: ``refusals`` maps a status to its codes, ``statuses`` are those that are no refusal."""
+    """One operation: ``refusals`` maps a status to its codes, ``statuses`` are those that are not a refusal."""
 
     operation_id: str
     tag: str

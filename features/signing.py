@@ -50,7 +50,7 @@ PURPOSES = {
 
 
 def signature(world: World, person: Person, operation_id: str, body: Any = None) -> dict[str, str]:
-    """The header of a person for exactly this operation and body; None is no body."""
+    """The header of a person for exactly this operation and body; None is not a body."""
     purpose = PURPOSES.get(operation_id, "read")
     digest = None if body is None else hash_body(body)
     bound = {} if digest is None else {"body_hash": digest}

@@ -47,7 +47,7 @@ _addresses = itertools.count(1)
 
 
 def bound_to(body: Any) -> dict[str, str]:
-    """Return the query of a challenge that is bound to ``body``; None is no body."""
+    """Return the query of a challenge that is bound to ``body``; None is not a body."""
     return {} if body is None else {"body_hash": hash_body(body)}
 
 

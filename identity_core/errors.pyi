@@ -47,7 +47,7 @@ class AuthFailed(IdentityError):
 
 class Forbidden(IdentityError):
     """The caller is known and may not do this: an API key or a token lacks a scope, a DID's token comes where an API
-    key is needed, a key is no admin or may not act for the DID, or a key in its grace period signed a change of
+    key is needed, a key is not an admin or may not act for the DID, or a key in its grace period signed a change of
     keys."""
 
 class NotFound(IdentityError):
@@ -233,7 +233,7 @@ class InvalidCredential(IdentityError):
     no value."""
 
 class TransactionNotFound(IdentityError):
-    """No entry of the ledger has this transaction hash. Anchors are no entries."""
+    """No entry of the ledger has this transaction hash. Anchors are not entries."""
 
 class BlockNotFound(IdentityError):
     """The ledger has no block of this number that holds an entry."""

@@ -287,7 +287,7 @@ def _show_examples(document: Json, examples: Mapping[str, Any]) -> None:
     by_id = {operation["operationId"]: operation for _, operation in operations(document)}
     for operation_id, shown in examples.items():
         if operation_id not in by_id:
-            raise SourceError(f"examples: {operation_id} is no operation")
+            raise SourceError(f"examples: {operation_id} is not an operation")
         for place, values in shown.items():
             status, _, media = place.partition(" ")
             operation = by_id[operation_id]

@@ -149,7 +149,7 @@ REFUSED: Final[dict[str, dict[str, Any]]] = {
     "a multikey that is a list": {"verificationMethod": [method(publicKeyMultibase=[ED25519])]},
     "a method without a controller": {"verificationMethod": [{"id": "#a", "type": "Multikey"}]},
     "a method without a type in a relationship": {"keyAgreement": [{"id": "#a", "controller": "DID"}]},
-    "methods that are no list": {"verificationMethod": {}},
+    "methods that are not a list": {"verificationMethod": {}},
     "a method that is a text": {"verificationMethod": ["#a"]},
     "a relationship that is a text": {"authentication": "DID#key-1"},
     "a number in a relationship": {"authentication": [1]},

@@ -223,7 +223,7 @@ class Proving(Rooms):
         return stored
 
     async def delegate(self, *grants: str, **change: Any) -> Delegation:
-        """A delegation of Hana's to Aki for any question, unless said otherwise; None in a limit is no limit."""
+        """A delegation of Hana's to Aki for any question, unless said otherwise; None in a limit is not a limit."""
         now = self.clock.now()
         wish: dict[str, Any] = {
             "id": str(uuid.uuid4()),

@@ -271,7 +271,7 @@ class Reply:
 
 
 def ask(app: Guard, *arguments: Any, **options: Any) -> Reply:
-    """``call`` for a test that is no coroutine."""
+    """``call`` for a test that is not a coroutine."""
     return asyncio.run(call(app, *arguments, **options))
 
 

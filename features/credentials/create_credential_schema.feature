@@ -18,7 +18,7 @@ Feature: Register a credential schema
     Then everybody reads the titles
 
   @createCredentialSchema @422:INVALID_SCHEMA
-  Scenario Outline: What is no schema
+  Scenario Outline: What is not a schema
     Given Ivo has a DID
     When Ivo registers a schema with <what>
     Then the answer is 422 INVALID_SCHEMA
@@ -29,7 +29,7 @@ Feature: Register a credential schema
       | an attribute called id             |
       | an unknown type                    |
       | a threshold outside the domain     |
-      | an id that is no URI               |
+      | an id that is not a URI               |
       | a title that turns the text around |
       | titles of too many characters      |
 

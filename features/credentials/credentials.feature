@@ -4,7 +4,7 @@ Feature: Credentials
   # Who is meant
 
   @400:INVALID_DID
-  Scenario Outline: A text that is no DID
+  Scenario Outline: A text that is not a DID
     When <operation> names no DID as <role>
     Then the answer is 400 INVALID_DID
 

@@ -38,6 +38,6 @@ Feature: List credentials
       | a made-up page |
 
   @listCredentials @400:INVALID_DID
-  Scenario: A list of a text that is no DID
+  Scenario: A list of a text that is not a DID
     When listCredentials is asked for no DID
     Then the answer is 400 INVALID_DID

@@ -48,7 +48,7 @@ Feature: Delegate to an agent
 
   @400:INVALID_DID
   Scenario: An agent is a DID
-    When Hana delegates to what is no DID
+    When Hana delegates to what is not a DID
     Then the answer is 400 INVALID_DID
 
   @403:FORBIDDEN

@@ -8,5 +8,5 @@ Feature: List delegations
 
   @400:INVALID_DID
   Scenario: A filter is a DID
-    When listDelegations is asked about what is no DID
+    When listDelegations is asked about what is not a DID
     Then the answer is 400 INVALID_DID

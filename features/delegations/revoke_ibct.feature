@@ -17,7 +17,7 @@ Feature: Call an IBCT back
 
   @400:INVALID_DID
   Scenario: Its invoker is a DID
-    When an IBCT of what is no DID is revoked
+    When an IBCT of what is not a DID is revoked
     Then the answer is 400 INVALID_DID
 
   @403:FORBIDDEN

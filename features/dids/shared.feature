@@ -2,7 +2,7 @@ Feature: Which DID is meant, and may it be used
   The same answers for every operation on a DID, before anybody asks who is calling.
 
   @400:INVALID_DID
-  Scenario Outline: A text that is no DID
+  Scenario Outline: A text that is not a DID
     When <operation> is asked for the DID did:ids:short
     Then the answer is 400 INVALID_DID
 

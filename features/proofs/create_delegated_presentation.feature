@@ -98,7 +98,7 @@ Feature: Aki has several things proved about Hana in one presentation
     When Aki asks the same twice
     Then both answers are the same proof
 
-  Scenario: A repetition is no second use
+  Scenario: A repetition is not a second use
     Given what is proved is a presentation
     And Hana lets Aki prove once
     When Aki asks the same twice
@@ -140,10 +140,10 @@ Feature: Aki has several things proved about Hana in one presentation
       | a predicate in place of predicates |
 
   @400:INVALID_DID
-  Scenario: A holder that is no DID
+  Scenario: A holder that is not a DID
     Given what is proved is a presentation
     And Hana lets Aki prove things about her
-    When Olu asks with a holder that is no DID
+    When Olu asks with a holder that is not a DID
     Then the answer is 400 INVALID_DID
 
   @501:ANCHORING_DISABLED

@@ -52,7 +52,7 @@ Feature: Aki has something proved about Hana
     When Aki asks the same twice
     Then both answers are the same proof
 
-  Scenario: A repetition is no second use
+  Scenario: A repetition is not a second use
     Given Hana lets Aki prove once
     When Aki asks the same twice
     Then both answers are the same proof
@@ -86,9 +86,9 @@ Feature: Aki has something proved about Hana
       | a consent of a wallet |
 
   @400:INVALID_DID
-  Scenario: A holder that is no DID
+  Scenario: A holder that is not a DID
     Given Hana lets Aki prove things about her
-    When Olu asks with a holder that is no DID
+    When Olu asks with a holder that is not a DID
     Then the answer is 400 INVALID_DID
 
   @501:ANCHORING_DISABLED

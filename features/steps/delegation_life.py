@@ -44,7 +44,7 @@ def lists_status(world: World, name: str, status: str) -> None:
     world.send(draft)
 
 
-@when("listDelegations is asked about what is no DID")
+@when("listDelegations is asked about what is not a DID")
 def lists_text(world: World) -> None:
     draft = world.draft("listDelegations")
     draft.query["holderDid"] = "hana"
@@ -70,7 +70,7 @@ def revokes_both(world: World) -> None:
     world.send(draft)
 
 
-@when("an IBCT of what is no DID is revoked")
+@when("an IBCT of what is not a DID is revoked")
 def revokes_text(world: World) -> None:
     draft = world.draft("revokeIbct")
     draft.body["invoker"] = "hana"

@@ -176,7 +176,7 @@ def delegates_nowhere(world: World, holder: str) -> None:
     delegate(world, holder, "Aki", agentDid=ABSENT)
 
 
-@when(parsers.parse("{holder:w} delegates to what is no DID"))
+@when(parsers.parse("{holder:w} delegates to what is not a DID"))
 def delegates_to_text(world: World, holder: str) -> None:
     delegate(world, holder, "Aki", agentDid="aki")
 

@@ -232,7 +232,7 @@ def _take_socket() -> socket.socket | None:
     except OSError:
         is_good = 0
     if not is_good:
-        fail("what systemd hands over is no socket that listens", "LISTEN_FDS", "take ListenStream, and Accept=no")
+        fail("what systemd hands over is not a socket that listens", "LISTEN_FDS", "take ListenStream, and Accept=no")
     handed.set_inheritable(False)
     return handed
 
@@ -272,7 +272,7 @@ def _is_taken(path: Path) -> bool:
     except FileNotFoundError:
         return False
     if not is_socket:
-        fail("there is a file that is no socket", str(path), "choose another --uds, or move it away")
+        fail("there is a file that is not a socket", str(path), "choose another --uds, or move it away")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(ASKED_SECONDS)
         # A timeout or a refused access means that a process listens there.

@@ -254,5 +254,5 @@ def require_known(scopes: Collection[str], *, field: str = "scopes") -> None:
     unknown = sorted(set(scopes) - KNOWN)
     if unknown:
         raise InvalidRequest(
-            f"{unknown[0]!r} is no scope of this service.", details={"field": field, "supported": [*sorted(KNOWN)]}
+            f"{unknown[0]!r} is not a scope of this service.", details={"field": field, "supported": [*sorted(KNOWN)]}
         )

@@ -75,7 +75,7 @@ def _checked(source: PluginSource, declared: object) -> Extension:
     try:
         fits = SpecifierSet(declared.kernel).contains(__version__, prereleases=True)
     except InvalidSpecifier:
-        raise source.error(f"{declared.kernel!r} is no range of versions (PEP 440)") from None
+        raise source.error(f"{declared.kernel!r} is not a range of versions (PEP 440)") from None
     if not fits:
         raise source.error(f"needs version {declared.kernel} of the service, and this is {__version__}")
     return declared

@@ -71,7 +71,7 @@ def misfit(thing: object, protocol: type[Any]) -> str | None:
         if member.is_property:
             continue
         if not callable(own):
-            return f"{name} of {type(thing).__name__} is no method"
+            return f"{name} of {type(thing).__name__} is not a method"
         is_coroutine = inspect.iscoroutinefunction(own)
         if member.is_coroutine and not is_coroutine:
             return f"{name} is not async; write async def, or hand over in_threads(…, workers=n)"

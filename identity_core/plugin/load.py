@@ -254,7 +254,7 @@ def _fault_of(provided: object) -> str | None:
     if provided.name in {one.name for one in dataclasses.fields(Plugins)}:
         return f"returned a Provider with the reserved name {provided.name}"
     if not (isinstance(provided.settings, type) and dataclasses.is_dataclass(provided.settings)):
-        return "returned a Provider whose settings are no dataclass"
+        return "returned a Provider whose settings are not a dataclass"
     return None if callable(provided.build) else "returned a Provider whose build cannot be called"
 
 

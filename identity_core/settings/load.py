@@ -184,11 +184,11 @@ def _require_known(key: str, origin: Origin, keys: frozenset[str], *, is_empty_t
     if key in tables:
         what, fix = f"{key} must be a table.", f"Write its keys below a line [{key}]."
     elif is_plugin_table:
-        what = f"{key} is no setting, and a plugin's settings are a table."
+        what = f"{key} is not a setting, and a plugin's settings are a table."
         own = [one.split(".")[1] for one in keys if one.startswith("plugins.")]
         fix = did_you_mean(parts[1], own, f"Write its keys below a line [{key}].")
     else:
-        what = f"{key} is no setting."
+        what = f"{key} is not a setting."
         known = keys if "." in key else tables | {one for one in keys if "." not in one}
         fix = did_you_mean(key, known, "Remove it; identity config show lists the settings.")
     raise SettingsError(what, f"{origin} ({key})", fix)
@@ -211,7 +211,7 @@ def _environment_layer(
             plugin_variables[name] = value
         elif name.removesuffix("_FILE") not in ALIASES:
             fix = did_you_mean(name, own, "Unset the variable; identity config show lists the settings.")
-            _tell(SettingsError(f"{name} is no setting.", f"environment {name}", fix), found)
+            _tell(SettingsError(f"{name} is not a setting.", f"environment {name}", fix), found)
     return layer, plugin_variables, aliases
 
 

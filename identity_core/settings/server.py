@@ -92,7 +92,7 @@ class Server:
     write_timeout_seconds: float = setting(30.0, "How long a client may take to read on.", least=0.1, most=3_600)
     max_connections: int = setting(2_048, "Connections at once in a process; more are 503.", least=1, most=100_000)
     max_connections_per_address: int = setting(
-        128, "Of these, of one address or /64 that is no trusted proxy; more are 429.", least=1, most=100_000
+        128, "Of these, of one address or /64 that is not a trusted proxy; more are 429.", least=1, most=100_000
     )
     max_requests_in_flight: int = setting(1_024, "Requests at once in a process; more are 503.", least=1, most=100_000)
     shutdown_seconds: float = setting(10.0, "How long requests may go on after SIGTERM.", least=0, most=600)

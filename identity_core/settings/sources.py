@@ -226,7 +226,7 @@ class PluginTables(Hidden, Struct, frozen=True):
         every = {variable(key) for own in keys.values() for key in own}
         for one in self.environment if all_loaded else ():
             if one not in every and one.removesuffix("_FILE") not in every:
-                what = f"{one} is no setting of any installed plugin."
+                what = f"{one} is not a setting of any installed plugin."
                 raise SettingsError(what, f"environment {one}", did_you_mean(one, every, "Unset the variable."))
 
 
@@ -235,7 +235,7 @@ def _unknown(key: str, name: str, origin: Origin, keys: Mapping[str, set[str]]) 
     if name not in keys:
         what = f"[plugins.{name}]: no plugin of this name is installed."
         return SettingsError(what, where, did_you_mean(name, keys, "Install it, or remove the table."))
-    what = f"{key} is no setting of the plugin {name}."
+    what = f"{key} is not a setting of the plugin {name}."
     return SettingsError(what, where, did_you_mean(key, keys[name], "Remove it."))
 
 

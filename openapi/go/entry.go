@@ -100,9 +100,9 @@ func readEntry(value any) *entry {
 // 9999 in UTC are refused.
 func instantOf(said string) time.Time {
 	upper := strings.ToUpper(said)
-	demand(timeText.MatchString(upper) && !strings.HasPrefix(upper, "0000"), "a time is none")
+	demand(timeText.MatchString(upper) && !strings.HasPrefix(upper, "0000"), "a time is invalid")
 	read := taken(time.Parse(time.RFC3339, upper)).UTC()
-	demand(read.Year() >= 1 && read.Year() <= 9999, "a time is none")
+	demand(read.Year() >= 1 && read.Year() <= 9999, "a time is invalid")
 	return read.Truncate(time.Microsecond)
 }
 
@@ -194,19 +194,19 @@ func checkProof(proof, body object, signers []string) string {
 
 func record(value any) object {
 	found, is := value.(object)
-	demand(is, "a part of the log is no object")
+	demand(is, "a part of the log is not an object")
 	return found
 }
 
 func text(value any) string {
 	found, is := value.(string)
-	demand(is, "a part of the log is no text")
+	demand(is, "a part of the log is not text")
 	return found
 }
 
 func list(value any) []any {
 	found, is := value.([]any)
-	demand(is, "a part of the log is no list")
+	demand(is, "a part of the log is not a list")
 	return found
 }
 

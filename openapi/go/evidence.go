@@ -106,7 +106,7 @@ func asks(asked, change object, operation, did string) bool {
 			old = did + old
 		}
 		wanted, isText := asked["revokeOldAfter"].(string)
-		demand(!isText || wanted != "", "a time is none")
+		demand(!isText || wanted != "", "a time is invalid")
 		stands := ""
 		if has(change, "revokeAt") {
 			stands = text(change["revokeAt"])

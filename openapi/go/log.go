@@ -278,7 +278,7 @@ func (s *state) readKeys(before *state) {
 		demand(isCommitted, "the entry before did not commit to a key of updateKeys")
 	}
 	for _, hash := range s.nextKeyHashes {
-		demand(hashText.MatchString(hash), "nextKeyHashes has what is no hash")
+		demand(hashText.MatchString(hash), "nextKeyHashes has what is not a hash")
 	}
 	// The holder of the present key alone must not be able to pass the log on.
 	goesOn := len(s.nextKeyHashes) > 0 || (before == nil && !saysHashes)

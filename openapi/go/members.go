@@ -51,7 +51,7 @@ func decode[T any](octets []byte, answer *T) error {
 		err = decoder.Decode(answer)
 	}
 	if err != nil {
-		return unreadable(http.StatusOK, "the answer is no JSON of its shape: "+err.Error())
+		return unreadable(http.StatusOK, "the answer is not JSON of its shape: "+err.Error())
 	}
 	return nil
 }

@@ -188,7 +188,7 @@ func pinOf(value any) (string, error) {
 	return "h" + base64url(sha256Of([]byte(canonical))[:16]), nil
 }
 
-// Integers that are no numbers in JSON are written as texts.
+// Integers that are not numbers in JSON are written as texts.
 func isLarge(text string) bool {
 	number, err := strconv.ParseUint(text, 10, 64)
 	return err == nil && number > 1<<53-1 && number < 1e19 && text[0] != '0' && text[0] != '+'

@@ -35,7 +35,7 @@ func ReadStatus(list any, entry CredentialStatusEntry, signers []string) (bool, 
 		isOfIssuer := body["issuer"] == "did:key:"+signer && same(proof["@context"], body["@context"])
 		demand(isOfIssuer, "the proof is not the issuer's, or of another context")
 		bits := unpacked(text(subject["encodedList"]))
-		demand(placeText.MatchString(entry.StatusListIndex), "the place in the list is no number")
+		demand(placeText.MatchString(entry.StatusListIndex), "the place in the list is not a number")
 		place := taken(strconv.Atoi(entry.StatusListIndex))
 		demand(place < statusEntries, "the list has no such place")
 		isSet = bits[place/8]&(0x80>>(place%8)) != 0

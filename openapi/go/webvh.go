@@ -120,7 +120,7 @@ func (s *state) signers(before *state) []string {
 		}
 	}
 	for _, key := range signers {
-		demand(isPublicKey(key), "an update key is no Ed25519 multikey")
+		demand(isPublicKey(key), "an update key is not an Ed25519 multikey")
 	}
 	return signers
 }
@@ -130,7 +130,7 @@ func (s *state) readDID(before *state) {
 	named := webvhDID.FindStringSubmatch(s.did)
 	demand(named != nil && named[1] == s.webvh.scid, "the document is one of another DID")
 	host := webvhHost.FindStringSubmatch(named[2])
-	demand(host != nil && !numeric.MatchString(host[1]), "the host is no domain name")
+	demand(host != nil && !numeric.MatchString(host[1]), "the host is not a domain name")
 	for _, segment := range strings.Split(named[3], ":")[1:] {
 		plain := taken(url.PathUnescape(segment))
 		leaves := strings.IndexFunc(plain, func(one rune) bool { return !unicode.IsPrint(one) || strings.ContainsRune(`/\?#%`, one) })
@@ -155,7 +155,7 @@ func readWitnesses(said object) *witnesses {
 	found := &witnesses{}
 	for _, one := range list(said["witnesses"]) {
 		key := strings.TrimPrefix(text(record(one)["id"]), "did:key:")
-		demand(isPublicKey(key) && !contains(found.keys, key), "a witness is no Ed25519 key, or there twice")
+		demand(isPublicKey(key) && !contains(found.keys, key), "a witness is not an Ed25519 key, or there twice")
 		found.keys = append(found.keys, key)
 	}
 	threshold, isReachable := integer(said["threshold"], 1, int64(len(found.keys)))

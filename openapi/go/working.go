@@ -268,8 +268,8 @@ func (w *working) check(did string) {
 	for _, one := range w.services {
 		alone(one.id)
 		isFragment := strings.HasPrefix(one.id, did+"#") && fragmentText.MatchString(one.id[len(did)+1:])
-		demand(isFragment, "the id of a service is no fragment of the DID")
-		demand(termText.MatchString(one.kind), "the type of a service is no term")
+		demand(isFragment, "the id of a service is not a fragment of the DID")
+		demand(termText.MatchString(one.kind), "the type of a service is not a term")
 		checkURI(one.endpoint)
 	}
 	seen = map[string]bool{}
@@ -336,7 +336,7 @@ func (w *working) remove(id string) {
 // checkURI takes an absolute ASCII URI without credentials, and of no scheme that runs code or reads local files.
 func checkURI(uri string) {
 	parts := uriText.FindStringSubmatch(uri)
-	demand(parts != nil && len(uri) <= mostOfURI, "an address is no URI")
+	demand(parts != nil && len(uri) <= mostOfURI, "an address is not a URI")
 	scheme, authority := strings.ToLower(parts[1]), parts[2]
 	demand(!contains(refusedSchemes, scheme), "an address is of a scheme that is not allowed")
 	if len(authority) > len("//") {

@@ -38,7 +38,7 @@ from identity_core.use_cases.background import Repeating
 from tests.architecture.sizes import Size, size_of_functions
 
 ROUNDS = 3
-# Copies of values are no step of a request. The client of this test looks for a module that is not installed with each request, which
+# Copies of values are not a step of a request. The client of this test looks for a module that is not installed with each request, which
 # every finder of modules then looks for.
 NOT_COUNTED = {"identity_codec.values", "identity_core.old_names"}
 # A busy machine must not end a call that works.

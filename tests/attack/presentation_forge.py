@@ -115,7 +115,7 @@ def _between(layout, value):
 
 
 class CheatingSet(SetProver):
-    """Membership by a cheat where there is none."""
+    """Membership by a cheat where there is invalid."""
 
     place = staticmethod(PLACES["the first"])
 

@@ -22,7 +22,7 @@ class Response:
 
     @property
     def code(self) -> str | None:
-        """The code of the one error shape; None for what is no JSON."""
+        """The code of the one error shape; None for what is not JSON."""
         if self.headers.get("content-type") != "application/json":
             return None
         error: dict[str, Any] = orjson.loads(self.body)["error"]
@@ -34,7 +34,7 @@ class Response:
 
 
 def exchange(address: tuple[str, int], data: bytes, *, head: bool = False) -> Response:
-    """Sends ``data`` on a fresh connection and reads one answer. Raises ConnectionError when there is none."""
+    """Sends ``data`` on a fresh connection and reads one answer. Raises ConnectionError when there is invalid."""
     with socket.create_connection(address, timeout=SECONDS) as connection:
         # The server may answer and close before it has read everything.
         with contextlib.suppress(ConnectionError):
@@ -43,7 +43,7 @@ def exchange(address: tuple[str, int], data: bytes, *, head: bool = False) -> Re
 
 
 def read_several(connection: socket.socket, number: int) -> list[Response]:
-    """So many answers to requests that are no HEAD; those before the last one of all (1xx) are left out. Raises ConnectionError."""
+    """So many answers to requests that are not HEAD; those before the last one of all (1xx) are left out. Raises ConnectionError."""
     found: list[Response] = []
     received = b""
     while len(found) < number:
@@ -267,7 +267,7 @@ def _headers(key: bytes) -> list[Row]:
         ("scheme alone", [b"Authorization: Bearer"], UNAUTHORIZED),
         ("a wrong key", [b"X-API-Key: wrong"], UNAUTHORIZED),
         ("the key with another case", [b"X-API-Key: " + value.swapcase()], UNAUTHORIZED),
-        ("an underscore is no hyphen", [b"X_API_Key: " + value], (401, "AUTH_REQUIRED")),
+        ("an underscore is not a hyphen", [b"X_API_Key: " + value], (401, "AUTH_REQUIRED")),
         ("Authorization past ASCII", [b"Authorization: ApiKey \xc3\xa9"], BAD_REQUEST),
         ("API key past ASCII", [b"X-API-Key: \xff"], BAD_REQUEST),
         ("1 MB", [key, b"X-Padding: " + b"x" * 1_000_000], HEADERS),
@@ -332,7 +332,7 @@ def _messages(key: bytes, did: str, valid: bytes) -> list[Row]:
         ("two transfer codings", _coded(key, b"gzip\r\nTransfer-Encoding: chunked", valid), BAD_REQUEST),
         ("chunks in HTTP/1.0", _coded(key, b"chunked", valid).replace(b"HTTP/1.1", b"HTTP/1.0"), BAD_REQUEST),
         (
-            "a trailer is no header",
+            "a trailer is not a header",
             request("POST", DIDS, JSON, b"Transfer-Encoding: chunked")
             + _chunks(valid).removesuffix(b"\r\n")
             + key

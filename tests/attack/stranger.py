@@ -88,7 +88,7 @@ def header(did: str, signature: bytes, scheme: str = "DIDAuth") -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer. ``json`` is None for a body that is none."""
+    """One answer. ``json`` is None for a body that is invalid."""
 
     status: int
     headers: Mapping[str, str]

@@ -275,7 +275,7 @@ def headers() -> Iterator[tuple[str, bytes]]:
 
 
 def test_no_request_with_a_long_header_is_dear(target: Target) -> None:
-    """Whether it is refused or not: a header is no work."""
+    """Whether it is refused or not: a header is not a work."""
     found = {}
     places = (
         ("GET", f"{PREFIX}/dids/{target.did}"),

@@ -281,7 +281,7 @@ def test_an_offer_to_upgrade_does_not_swallow_the_next_request(door: Address) ->
 
 
 def test_a_refusal_waits_for_the_answers_before_it(door: Address) -> None:
-    """Also that of bytes that are no request: what was asked before them gets its own answer, whole."""
+    """Also that of bytes that are not a request: what was asked before them gets its own answer, whole."""
     with connected(door) as connection:
         connection.sendall(request("GET", "/openapi.json") + request("GET", "/health") + b"nonsense\r\n\r\n")
         answers = read_to_the_end(connection)

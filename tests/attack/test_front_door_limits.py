@@ -125,7 +125,7 @@ FREE_BEFORE = [
     ("metadata", request("GET", "/.well-known/oauth-authorization-server"), 200),
     ("OPTIONS", request("OPTIONS", "/health"), 204),
     ("a method that is not there", request("PUT", "/api/v1/dids"), 405),
-    ("a path parameter that is no text", request("GET", "/api/v1/dids/%FF"), 400),
+    ("a path parameter that is not text", request("GET", "/api/v1/dids/%FF"), 400),
     ("no host", b"GET /health HTTP/1.1\r\n\r\n", 400),
     ("too many headers", request("GET", "/health", *[b"X-A: b"] * 200), 431),
     ("a body where none belongs", request("GET", "/health", JSON, body=b"{}"), 400),

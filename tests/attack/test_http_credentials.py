@@ -91,7 +91,7 @@ FORMS = [
 ]
 SIGNATURES = {"DIDAuth", "RecoveryKey"}
 IN_X_API_KEY = {"x-api-key", "another x-api-key", "wrong key"}
-# ``X-API-Key`` beside a signature is no contradiction.
+# ``X-API-Key`` beside a signature is not a contradiction.
 BESIDE = [pair for pair in itertools.permutations(FORMS, 2) if SIGNATURES & {*pair} and IN_X_API_KEY & {*pair}]
 PAIRS = [pair for pair in itertools.permutations(FORMS, 2) if pair not in BESIDE]
 
@@ -117,7 +117,7 @@ def test_a_signature_beside_x_api_key_is_the_credential(party: Party, first: str
     """Gateways add a key to every request. The key, good or wrong, gives no right and takes none away."""
     forms = party.forms()
     lines = forms[first], forms[second]
-    # The signature is no credential for createDid, and the key does not replace it.
+    # The signature is not a credential for createDid, and the key does not replace it.
     assert party.send("POST", f"{PREFIX}/dids", *lines, body=VALID) == REQUIRED
     hana = replace(party, hana=party.target.stranger.holder(strictEvidence=False))
     forms, body = hana.forms(), json.dumps(service()).encode()

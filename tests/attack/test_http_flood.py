@@ -116,7 +116,7 @@ def get_in(hana: Holder, body: object) -> Answer:
 
 
 def cost_of_bad_attempts(running: Running, hana: Holder) -> float:
-    """Seconds of the server's CPU for one attempt with a well-formed signature that is none."""
+    """Seconds of the server's CPU for one attempt with a well-formed signature that is invalid."""
     value = header(hana.did, SigningKey.generate().sign(b"x").signature)
     before = cpu_seconds(running)
     for _ in range(ATTEMPTS):

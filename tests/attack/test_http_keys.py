@@ -35,7 +35,7 @@ ED25519, X25519, BLS = "Ed25519VerificationKey2020", "X25519KeyAgreementKey2020"
 ED_PREFIX, X_PREFIX, BLS_PREFIX = b"\xed\x01", b"\xec\x01", b"\xeb\x01"
 
 # Every point of small order with its spellings that are not canonical; then one of mixed order, from the speccheck
-# cases of Chalkias, Garillot and Nikolaenko (SSR 2020), and texts that are no point.
+# cases of Chalkias, Garillot and Nikolaenko (SSR 2020), and texts that are not a point.
 WEAK = {
     "identity": "0100000000000000000000000000000000000000000000000000000000000000",
     "order_2": "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
@@ -122,7 +122,7 @@ def test_weak_keys_are_refused(target: Target, hana: Holder, weak: str) -> None:
 
 
 def confusions() -> dict[str, str]:
-    """Texts that are no Ed25519 multikey, each made of a good key."""
+    """Texts that are not an Ed25519 multikey, each made of a good key."""
     key = SigningKey.generate()
     raw = bytes(key.verify_key)
     good = public(key)
@@ -215,7 +215,7 @@ def test_x25519_keys_with_which_every_secret_is_zero(target: Target, hana: Holde
 
 
 def bls_points() -> dict[str, bytes]:
-    """Bytes that are no public key in G2: built from the curve's arithmetic, not by the code under test."""
+    """Bytes that are not a public key in G2: built from the curve's arithmetic, not by the code under test."""
     limit = sys.getrecursionlimit()
     from py_ecc.bls.point_compression import compress_G2
     from py_ecc.fields import optimized_bls12_381_FQ2 as FQ2

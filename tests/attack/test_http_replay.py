@@ -102,7 +102,7 @@ def test_one_of_64_recoveries_with_one_signature_wins(either: Target, count: int
 
 
 def test_variants_of_one_header_are_one_signature(target: Target) -> None:
-    """Case of the scheme and blanks are no second signature; every other spelling of the base64 is none."""
+    """Case of the scheme and blanks are not a second signature; every other spelling of the base64 is invalid."""
     hana = target.stranger.holder(strictEvidence=False)
     value = header(hana.did, hana.key.sign(hana.challenge().encode()).signature)
     _, _, token = value.partition(" ")

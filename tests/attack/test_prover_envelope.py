@@ -335,7 +335,7 @@ def test_a_verifier_needs_its_own_statement(proof):
 
 
 def test_one_attribute_in_every_combination():
-    """At most one sub-proof a slot, whatever is asked about it; contradictions are no statements."""
+    """At most one sub-proof a slot, whatever is asked about it; contradictions are not statements."""
     for predicates, expected in (
         ([("score", "gte", 5), ("score", "lte", 220)], 1),
         ([("score", "gte", 5), ("score", "set_member", [4, 211, 240])], 1),

@@ -359,7 +359,7 @@ def test_bits_that_are_none_are_refused(size):
     forger = Forger(asked)
     (layout,) = forger.relation.sets
     mask = forger.masks[SCORE]
-    # Hana's 211 is no member. One coordinate of the multilinear extension is solved for it.
+    # Hana's 211 is not a member. One coordinate of the multilinear extension is solved for it.
     s = layout.padded
     low, high = s[0], s[1]
     assert low != high

@@ -187,7 +187,7 @@ def mutated_logs() -> Mapping[str, tuple[str, bool]]:
         try:
             lines = mutated_later(lives[seed], place, dice) if place else mutated_first(lives[seed], dice)
         except (LookupError, TypeError, AttributeError, ValueError, LogInvalid):
-            # What has no hash or no place for a signature any more is no log.
+            # What has no hash or no place for a signature any more is not a log.
             continue
         verdict = judged(log_of(lines))
         if verdict is not None:

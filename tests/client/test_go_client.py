@@ -168,7 +168,7 @@ class TestPackage(PackageCases):
     @pytest.fixture(scope="class")
     @classmethod
     def signed(cls, do: Run) -> dict[str, Json]:
-        # Bytes that are no text can be given to Go alone.
+        # Bytes that are not text can be given to Go alone.
         return do(offline_jobs() | proof_requests() | {"no text": {"kind": "no text"}})
 
     @pytest.mark.parametrize("name", ASKED)

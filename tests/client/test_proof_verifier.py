@@ -121,7 +121,7 @@ def test_expectation_that_no_proof_can_meet_is_an_error(do: Run, change: dict[st
 
 
 def test_agent_must_sign_what_names_its_key(do: Run) -> None:
-    """A signature by another key, or over another challenge, is none."""
+    """A signature by another key, or over another challenge, is invalid."""
     signed = next(job for job in good_proofs(SEED, 60) if "agentKey" in job["expect"])
     wrong = sign_as_agent(signed["proof"], lambda message: bytes(64))
     found = results(do, [signed, signed | {"proof": wrong}])

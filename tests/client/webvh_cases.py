@@ -81,7 +81,7 @@ def approvals_of(before: Json, later: Json) -> dict[str, Any]:
 
 
 def webvh_files() -> dict[str, tuple[str, str | None]]:
-    """Log and did-witness.json of each case, those of the public test suite among them, and some texts that are no JSON of one meaning."""
+    """Log and did-witness.json of each case, those of the public test suite among them, and some texts that are not JSON of one meaning."""
     made = {
         name: ("\n".join(map(json.dumps, entries)) + "\n", None if approvals is None else json.dumps(approvals))
         for name, entries, approvals in webvh_cases()

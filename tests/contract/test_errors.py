@@ -9,7 +9,7 @@ from identity_core.api.contract import dereference, operations
 from identity_core.errors import CODES, IdentityError
 from tests.reference import DOCUMENT
 
-# NOT_FOUND belongs to paths that are no operation. The others wait for the operations that can give them.
+# NOT_FOUND belongs to paths that are not an operation. The others wait for the operations that can give them.
 OUTSIDE_THE_DOCUMENT = {
     "NOT_FOUND",
     "PROOF_INVALID",

@@ -33,7 +33,7 @@ def named(text: str) -> Iterator[str]:
 
 
 def wrong(line: str) -> str:
-    """What is no command or no option in ``line``; empty where all is."""
+    """What is not a command or no option in ``line``; empty where all is."""
     words = shlex.split(line, comments=True)[1:]
     command: click.Command = main
     while isinstance(command, click.Group) and words and re.match(r"[a-z]", words[0]):

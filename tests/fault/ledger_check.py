@@ -16,7 +16,7 @@ WRITER = [sys.executable, str(Path(__file__).with_name("ledger_writer.py"))]
 
 
 def acknowledged(lines: Iterable[str]) -> dict[int, tuple[str, int, str]]:
-    """Sequence → DID, version, transaction hash of what a writer printed; a last line cut off by a kill is none."""
+    """Sequence → DID, version, transaction hash of what a writer printed; a last line cut off by a kill is invalid."""
     found = {}
     for line in lines:
         words = line.split()

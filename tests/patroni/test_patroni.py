@@ -72,7 +72,7 @@ def writes_go_on(acknowledged: Acknowledged) -> float:
 def doctor(database_url: str, tmp_path: Path) -> list[tuple[str, str]]:
     """What ``identity doctor`` finds about the database: state and text."""
     line = [sys.executable, "-m", "identity_core", "doctor", "--json", "--data-dir", str(tmp_path / "a")]
-    # Whatever begins so and is no setting of the service ends the command.
+    # Whatever begins so and is not a setting of the service ends the command.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
     environment |= {"PYTHONPATH": str(ROOT), "IDENTITY_DATABASE_URL": database_url}
     done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)

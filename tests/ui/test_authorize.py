@@ -74,7 +74,7 @@ def test_hana_decides_about_a_program(site: Site, open_window: Open, shop: str, 
     expect(page.locator("dl")).to_contain_text(site.did("aki"))
     watched.look(page)
     examine(page)
-    # What the program is sent is no page of ours.
+    # What the program is sent is not a page of ours.
     watched.others = (shop,)
     page.get_by_role("link", name="Decline").click()
     expect(page.locator("h1")).to_have_text("Back")

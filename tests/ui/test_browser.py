@@ -56,7 +56,7 @@ def test_the_verdict_about_a_pasted_proof_comes_into_the_page(site: Site, open_w
     expect(page.locator("#result h2").first).to_contain_text("Not valid")
     page.fill("#proof", MARKUP)
     page.get_by_role("button", name="Check", exact=True).click()
-    expect(page.locator("#result [role=alert]")).to_contain_text("This is no JSON")
+    expect(page.locator("#result [role=alert]")).to_contain_text("This is not JSON")
     assert page.evaluate("window.stays")
     watched.look(page)
 

@@ -180,7 +180,7 @@ WRONG_PLACES = {
     "no entry": ("\n".join(SHORT[:1] + SHORT[2:]), "", "place"),
     "base64 in another form": (place(0).replace("\nindex", "=\nindex", 1), "", "place"),
     "an entry behind a mark": (place(0, leaves=[b"\xef\xbb\xbf" + LEAVES[0]]), "", "place"),
-    "a DID that is no text": (place(0, leaves=[LEAVES[0].replace(b"did:ids:x", b"did:ids:\xff")]), "", "place"),
+    "a DID that is not text": (place(0, leaves=[LEAVES[0].replace(b"did:ids:x", b"did:ids:\xff")]), "", "place"),
     "no checkpoint": (place(0).partition("\n\n")[0] + "\n\nnothing\n", "", "checkpoint"),
     "a checkpoint that another has signed": (place(0, signer=MALLORY), str(VERIFIER), "signed"),
     "a checkpoint of another log": (place(0), str(VerifierKey("eve.example", VERIFIER.public)), "signed"),
@@ -549,7 +549,7 @@ def test_the_browser_takes_no_entry_of_a_retired_key(verifying: Page) -> None:
     expect(verifying.locator("[data-unchecked=retired]")).to_be_visible()
     assert paste(verifying, place(0), beside=beside, service_did="did:ids:another") == ["fails", "service"]
     assert paste(verifying, place(0), service_did=named) == ["fails", "service"]
-    # An entry that no log of ours has belongs to no service log; one with two readings is no service log.
+    # An entry that no log of ours has belongs to no service log; one with two readings is not a service log.
     assert paste(verifying, place(0), beside=beside, service_did=named)[0] == "holds"
     expect(verifying.locator("[data-found=serviceDid] dd")).to_have_text(str(life.state.did))
     for beside in (written(LOG), log_of(life.entries[:-1])[:-9], "[]", WEBVH["updated"][0]):

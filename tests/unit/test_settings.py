@@ -216,9 +216,9 @@ def test_every_key_has_a_meaning_and_a_variable_of_its_own() -> None:
 
 
 WRONG_FILES = {
-    "misspelt key": ("[server]\nprot = 1\n", "server.prot is no setting", ":2", "Did you mean server.port?"),
-    "misspelt table": ("[sever]\nport = 1\n", "sever.port is no setting", ":2", "server.port"),
-    "empty misspelt table": ("[serverr]\n", "serverr is no setting", ":1", "Did you mean server?"),
+    "misspelt key": ("[server]\nprot = 1\n", "server.prot is not a setting", ":2", "Did you mean server.port?"),
+    "misspelt table": ("[sever]\nport = 1\n", "sever.port is not a setting", ":2", "server.port"),
+    "empty misspelt table": ("[serverr]\n", "serverr is not a setting", ":1", "Did you mean server?"),
     "text for a number": ('[server]\nport = "http"\n', 'must be a whole number, not "http"', ":2", "port = 8080"),
     "truth for a number": ("[server]\n\nport = true\n", "must be a whole number, not true", ":3", "port = 8080"),
     "fraction for a number": ("server.port = 80.5\n", "must be a whole number, not 80.5", ":1", "port = 8080"),
@@ -236,7 +236,7 @@ WRONG_FILES = {
     "no network": ('[server]\ntrusted_proxies = ["proxy"]\n', "not valid", ":2", '["10.0.0.0/8"]'),
     "unknown database": ('database_url = "mysql://u:hunter2@h/d"\n', "only PostgreSQL", ":1", '"postgresql://'),
     "redis without url": ('[throttle]\nstore = "redis"\n', 'store = "redis" needs redis_url', ":2", "[throttle]"),
-    "table for a value": ("[server.port]\nx = 1\n", "server.port.x is no setting", ":2", "server.port"),
+    "table for a value": ("[server.port]\nx = 1\n", "server.port.x is not a setting", ":2", "server.port"),
     "value for a table": ("server = 8080\n", "server must be a table", ":1", "[server]"),
     "value for a plugin": ("[plugins]\nvault = 1\n", "a plugin's settings are a table", ":2", "[plugins.vault]"),
     "not TOML": ("[server]\nhost = localhost\n", "not TOML: Invalid value", ":2", "texts need quotes"),
@@ -254,7 +254,12 @@ def test_a_wrong_file_is_answered_in_three_lines(toml, text: str, what: str, whe
 
 
 WRONG_VARIABLES = {
-    "misspelt": ({"IDENTITY_SERVER_PROT": "1"}, "IDENTITY_SERVER_PROT is no setting", "PROT", "IDENTITY_SERVER_PORT?"),
+    "misspelt": (
+        {"IDENTITY_SERVER_PROT": "1"},
+        "IDENTITY_SERVER_PROT is not a setting",
+        "PROT",
+        "IDENTITY_SERVER_PORT?",
+    ),
     "no number": ({"IDENTITY_SERVER_PORT": "١٢"}, "whole number", "IDENTITY_SERVER_PORT", "IDENTITY_SERVER_PORT=8080"),
     "underscores": ({"IDENTITY_SERVER_PORT": "8_0"}, "whole number", "IDENTITY_SERVER_PORT", "=8080"),
     "no truth": (

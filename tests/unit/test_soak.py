@@ -43,7 +43,7 @@ def test_a_read_that_is_refused_is_told() -> None:
 
 def test_memory_and_files_that_grow_are_told() -> None:
     assert grown(SAMPLES, FAULTS) == []
-    # What a process that has just ended or begun has is no measure, and neither is what a fault costs.
+    # What a process that has just ended or begun has is not a measure, and neither is what a fault costs.
     restarted = [replace(one, anonymous=0) if one.second == 36 else one for one in SAMPLES]
     during = [replace(one, anonymous=900 * MEBIBYTE, files=900) if 60 <= one.second <= 70 else one for one in restarted]
     assert grown(during, FAULTS) == []

@@ -128,7 +128,7 @@ def bad_signature(live: int) -> Callable[[Server, str, argparse.Namespace], Call
 
 
 def refused(name: str, headers: dict[str, str]) -> Case:
-    """A write with no signature at all, or with one that is none."""
+    """A write with no signature at all, or with one that is invalid."""
 
     def prepare(server: Server, key: str, options: argparse.Namespace) -> Callable[[], Round]:
         path = did_path(make_dids(server, key, 1)[0].did)

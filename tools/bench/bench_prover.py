@@ -190,7 +190,7 @@ def throughput(backend: str, seconds: float = 5.0) -> None:
 
 
 def timing(backend: str, count: int) -> None:
-    """Welch's t between proofs about values whose digits are all zero and all three; |t| < 4.5 is no correlation."""
+    """Welch's t between proofs about values whose digits are all zero and all three; |t| < 4.5 is not a correlation."""
     bench = Bench(backend)
     bench.warm()
     asked = statement(bench.issuer.key, ("balance", "gte", 0), schema=SCHEMA)

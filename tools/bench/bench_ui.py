@@ -122,7 +122,7 @@ def measure(http: httpx.Client, path: str, count: int) -> None:
         answer = http.get(path)
         times.append((time.perf_counter() - began) * 1000)
         if answer.status_code != 200:
-            raise SystemExit(f"{path} is no page: {answer.status_code}")
+            raise SystemExit(f"{path} is not a page: {answer.status_code}")
     times.sort()
     kilobytes, page = octets_of(http, answer) / 1000, answer.num_bytes_downloaded / 1000
     print(

@@ -29,7 +29,7 @@ class Figure:
 
 
 def note(name: str, *, spread: Mapping[int, int] = NO_SPREAD, **values: float) -> None:
-    """Keeps a figure. What is no finite number was not measured, and is left out."""
+    """Keeps a figure. What is not a finite number was not measured, and is left out."""
     place = os.environ.get(FILE)
     if place is not None:
         known = {key: float(f"{value:.5g}") for key, value in values.items() if math.isfinite(value)}

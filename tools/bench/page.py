@@ -38,7 +38,7 @@ TIMED = ("resolve", "resolve-many", "401", "429", "create", "create-bls", "didau
 @dataclass(frozen=True)
 class Run:
     """What one command measured: when, how long it took, how many processors others used as it began, and how many times as long as the
-    machine of the promises this one took, just before and after, for work that is none of ours; None where that was not measured."""
+    machine of the promises this one took, just before and after, for work that is not one of ours; None where that was not measured."""
 
     bench: str
     command: str
@@ -89,7 +89,7 @@ class Report:
 
 
 def load(place: Path) -> Report:
-    """A report of its JSON. Raises ``ValueError`` or ``KeyError`` for what is none."""
+    """A report of its JSON. Raises ``ValueError`` or ``KeyError`` for what is invalid."""
     kept: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
 
     def runs(of: str) -> tuple[Run, ...]:
@@ -117,7 +117,7 @@ def body(report: Report) -> str:
                 _rows(report),
             ),
             "<p>What is asked, and floors that no benchmark measures, are of another machine. Where this one took n times as long for work "
-            "that is none of ours, just before and after, <em>at that pace</em> is a time divided by n, a rate times n: an estimate.</p>",
+            "that is not ours, just before and after, <em>at that pace</em> is a time divided by n, a rate times n: an estimate.</p>",
             bars("Each promise beside the state before, its floor and its peer", [*_groups(report)]),
             "<h2>Growth</h2>",
             "<p>CPU of an answer of the server, and the memory of its processes after the reads, by DIDs x versions. "
@@ -128,7 +128,7 @@ def body(report: Report) -> str:
             *(histogram(name, found.spread) for name in TIMED if (found := report.figure(name)) and found.spread),
             "<h2>The machine, and what was run</h2>",
             *_table(("", ""), report.machine.items()),
-            "<p>For work that is none of ours this machine and that of the promises take:</p>",
+            "<p>For work that is not one of ours this machine and that of the promises take:</p>",
             *_table(("work", "here", "there", "times"), _pace(report)),
             *_table(
                 ("command", "at", "commit", "took", "processors that others used", "pace"),

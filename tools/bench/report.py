@@ -61,7 +61,7 @@ def occupied(seconds: float = 2.0) -> float:
 
 
 def pace() -> float:
-    """How many times as long as the machine of the promises this one takes now for work that is none of ours."""
+    """How many times as long as the machine of the promises this one takes now for work that is not one of ours."""
     return statistics.median(signatures_us()) / PACE[0].there
 
 

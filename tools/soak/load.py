@@ -44,7 +44,7 @@ class Told:
     def note(self, what: str, status: int, why: str = "no answer") -> None:
         with self.lock:
             self.answers[what, status] += 1
-            # A read that is refused is no load: what is asked does not exist any more.
+            # A read that is refused is not a load: what is asked does not exist any more.
             if status >= (400 if what == "read" else 500) or status == 0:
                 self.failures.append((time.monotonic(), f"{what} {status or why}"))
 

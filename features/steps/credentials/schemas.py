@@ -18,7 +18,7 @@ BAD_SCHEMAS: dict[str, Any] = {
     "an attribute called id": {"attributes": [{"name": "id", "type": "string"}]},
     "an unknown type": {"attributes": [{"name": "a", "type": "float"}]},
     "a threshold outside the domain": {"attributes": [ATTRIBUTES[0] | {"allowedThresholds": [151]}]},
-    "an id that is no URI": {"id": "person", "attributes": ATTRIBUTES},
+    "an id that is not a URI": {"id": "person", "attributes": ATTRIBUTES},
     "a title that turns the text around": {"title": "Person\u202e", "attributes": ATTRIBUTES},
     "titles of too many characters": {"attributes": [one | {"title": "t" * 80, "titles": LONG} for one in ATTRIBUTES]},
 }

@@ -24,7 +24,7 @@ MALFORMED: dict[str, dict[str, Any]] = {
     "a surprise": {"surprise": True},
     "a kind that is none": {"kinds": ["everything"]},
     "no kind": {"kinds": []},
-    "a holder that is no DID": {"holderDid": "Hana"},
+    "a holder that is not a DID": {"holderDid": "Hana"},
 }
 
 

@@ -66,7 +66,7 @@ def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
     try:
         kind = predicate.type
         if kind not in PREDICATE_NAMES:
-            raise ValueError(f"the type is none of {', '.join(PREDICATE_NAMES)}")
+            raise ValueError(f"the type is not one of {', '.join(PREDICATE_NAMES)}")
         takes_array = kind == PredicateType.SET_MEMBER
         room = MAX_TEXT - len(f"{Grant(predicate.attribute_name, kind, None)}.")
         grants = [Grant(predicate.attribute_name, kind, pin_of(value)) for value in predicate.values]

@@ -111,7 +111,7 @@ class Service {
     for (const name of operation.headers) if (given[name] !== undefined) headers.set(name, String(given[name]));
     if (operation.idempotent && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
     if (body !== undefined) headers.set("Content-Type", "application/json");
-    // What is no change, or the same change under one Idempotency-Key, may be asked for again.
+    // What is not a change, or the same change under one Idempotency-Key, may be asked for again.
     const repeatable = operation.method === "GET" || operation.idempotent;
     for (let attempt = 0; ; attempt += 1) {
       try {

@@ -124,18 +124,18 @@ export async function checkProof(proof: Json, body: Json, signers: Iterable<stri
 export const multihash = async (text: string): Promise<string> => base58(Uint8Array.from([0x12, 0x20, ...(await sha256(utf8(text)))]));
 
 export function record(value: unknown): Json {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TypeError("a part of the log is no object");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TypeError("a part of the log is not an object");
   return value as Json;
 }
 
 export function text(value: unknown): string {
-  if (typeof value !== "string") throw new TypeError("a part of the log is no text");
+  if (typeof value !== "string") throw new TypeError("a part of the log is not text");
   return value;
 }
 
 /** Texts, none of them twice. */
 export function texts(value: unknown, most = Infinity): string[] {
-  demand(Array.isArray(value) && value.length <= most && new Set(value).size === value.length, "a list is no list, too long, or has something twice");
+  demand(Array.isArray(value) && value.length <= most && new Set(value).size === value.length, "a list is not a list, too long, or has something twice");
   return (value as unknown[]).map(text);
 }
 

@@ -84,7 +84,7 @@ async function signersOf(before: WebvhState | undefined, said: Json, own: string
   for (const key of rotates ? own : [])
     demand(committed.includes(await multihash(key)), "the entry before did not commit to a key of updateKeys");
   const signers = before === undefined || rotates ? own : before.updateKeys;
-  for (const key of signers) demand(isPublicKey(key), "an update key is no Ed25519 multikey");
+  for (const key of signers) demand(isPublicKey(key), "an update key is not an Ed25519 multikey");
   return signers;
 }
 
@@ -93,7 +93,7 @@ function didOf(before: WebvhState | undefined, document: Json, scid: string, por
   const [, named, host = "", path = ""] = DID.exec(did) ?? [];
   demand(named === scid, "the document is one of another DID");
   const [, top] = HOST.exec(host) ?? [];
-  demand(top !== undefined && !NUMBER.test(top), "the host is no domain name");
+  demand(top !== undefined && !NUMBER.test(top), "the host is not a domain name");
   for (const segment of path.split(":").slice(1).map(unescaped))
     demand(segment !== "." && segment !== ".." && !/[\p{C}\p{Z}/\\?#%]/u.test(segment.replaceAll(" ", "")), "the path leaves its place");
   if (before === undefined || did === before.did) return did;
@@ -115,7 +115,7 @@ function witnessesOf(value: unknown): Witnesses | undefined {
   demand(Object.keys(said).sort().join() === "threshold,witnesses" && Array.isArray(said.witnesses), "witness is malformed");
   const ids = (said.witnesses as unknown[]).map((one) => text(record(one).id).replace(/^did:key:/, ""));
   const [keys, threshold] = [texts(ids), Number(said.threshold)];
-  for (const key of keys) demand(isPublicKey(key), "a witness key is no Ed25519 multikey");
+  for (const key of keys) demand(isPublicKey(key), "a witness key is not an Ed25519 multikey");
   const isReachable = typeof said.threshold === "number" && Number.isInteger(threshold) && 1 <= threshold && threshold <= keys.length;
   demand(isReachable, "the threshold cannot be met, or asks for nobody");
   return { threshold, keys };

@@ -42,7 +42,7 @@ BLIND_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_BLIND_"
 
 
 class CommitmentInvalid(ValueError):
-    """The bytes are no commitment for this credential, nonce and holder."""
+    """The bytes are not a commitment for this credential, nonce and holder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ CONSENT_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_CONSENT_"
 
 
 class ConsentInvalid(ValueError):
-    """The bytes are no consent to this message by one holder of all the credentials."""
+    """The bytes are not a consent to this message by one holder of all the credentials."""
 
 
 def pseudonym_message(context: str) -> bytes:

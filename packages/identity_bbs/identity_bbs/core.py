@@ -240,7 +240,7 @@ def undisclosed_indexes(count: int, disclosed_indexes: Sequence[int]) -> list[in
 
 
 def check_messages(messages: Sequence[int]) -> None:
-    """Raise ``ValueError`` for too many messages, or one that is no scalar."""
+    """Raise ``ValueError`` for too many messages, or one that is not a scalar."""
     if len(messages) > MAX_MESSAGES:
         raise ValueError(f"there are at most {MAX_MESSAGES} messages")
     if not all(0 <= message < ORDER for message in messages):

@@ -49,7 +49,7 @@ def proof_gen(
     """Return a proof of 272 + 32·U bytes that shows the messages at ``disclosed_indexes`` (0-based, strictly ascending).
 
     ``random_scalars`` is another source only where vectors are made again. The signature is not verified, as in the draft.
-    Raises ``InvalidBlsKey``, ``BbsSignatureInvalid`` for bytes that are no signature, ``ValueError`` for the rest.
+    Raises ``InvalidBlsKey``, ``BbsSignatureInvalid`` for bytes that are not a signature, ``ValueError`` for the rest.
     """
     check_octets("header", header)
     check_octets("presentation header", presentation_header)

@@ -89,7 +89,7 @@ def octets_to_public_key(suite: Ciphersuite, data: bytes) -> BbsPublicKey:
     try:
         return BbsPublicKey(data, suite.curve.octets_to_g2(data))
     except InvalidPoint as fault:
-        raise InvalidBlsKey("the bytes are no public key") from fault
+        raise InvalidBlsKey("the bytes are not a public key") from fault
 
 
 def signature_to_octets(suite: Ciphersuite, signature: Signature) -> bytes:
@@ -107,7 +107,7 @@ def octets_to_signature(suite: Ciphersuite, data: bytes) -> Signature:
     try:
         return Signature(suite.curve.octets_to_g1(data[:G1_OCTETS]), e)
     except InvalidPoint as fault:
-        raise BbsSignatureInvalid("A is no point of the subgroup") from fault
+        raise BbsSignatureInvalid("A is not a point of the subgroup") from fault
 
 
 def proof_to_octets(proof: Proof) -> bytes:
@@ -129,7 +129,7 @@ def octets_to_proof(suite: Ciphersuite, data: bytes) -> Proof:
             suite.curve.octets_to_g1(data[start : start + G1_OCTETS]) for start in range(0, _POINTS_OCTETS, G1_OCTETS)
         )
     except InvalidPoint as fault:
-        raise BbsProofInvalid("Abar, Bbar or D is no point of the subgroup") from fault
+        raise BbsProofInvalid("Abar, Bbar or D is not a point of the subgroup") from fault
     e_hat, r1_hat, r3_hat, *m_hats, challenge = scalars
     return Proof(a_bar, b_bar, d, e_hat, r1_hat, r3_hat, tuple(m_hats), challenge, data[:_POINTS_OCTETS])
 

@@ -105,11 +105,11 @@ def ciphersuite(curve: Curve) -> Ciphersuite:
 
 
 class BbsSignatureInvalid(Exception):
-    """The bytes are no signature, or it does not sign this header and these messages under this key."""
+    """The bytes are not a signature, or it does not sign this header and these messages under this key."""
 
 
 class BbsProofInvalid(Exception):
-    """The bytes are no proof, or it does not prove this statement under this key."""
+    """The bytes are not a proof, or it does not prove this statement under this key."""
 
 
 class BbsPublicKey(NamedTuple):

@@ -56,7 +56,7 @@ class PredicateType(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
-        raise ValueError(f"the type is none of {', '.join(cls)}")
+        raise ValueError(f"the type is not one of {', '.join(cls)}")
 
 
 PREDICATE_NAMES: Final = (*(kind.value for kind in PredicateType), NOT_EQUAL)
@@ -161,7 +161,7 @@ def pin_of(value: JsonValue) -> str:
 
     A string is pinned in NFC; a set as its elements in the order of their JCS, each once. An integer past 2^53 - 1 travels as
     a string and is pinned as the integer; a number with a fraction is pinned as its shortest decimal text (``exact``). Raises
-    ``ValueError`` for what is no value of a predicate.
+    ``ValueError`` for what is not a value of a predicate.
     """
     value = exact(value)
     if isinstance(value, list):
@@ -244,7 +244,7 @@ def _read_type(segment: str) -> str | None:
 def check_type(name: str) -> str:
     """``name`` where it is the type of an action about an attribute. Raises ``ValueError``."""
     if name not in _ATTRIBUTE_TYPES:
-        raise ValueError(f"the type is none of {', '.join(_ATTRIBUTE_TYPES)}")
+        raise ValueError(f"the type is not one of {', '.join(_ATTRIBUTE_TYPES)}")
     return name
 
 

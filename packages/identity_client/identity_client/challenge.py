@@ -81,7 +81,7 @@ class Challenge(Struct, frozen=True):
         if _ORIGIN.fullmatch(origin) is None or (purpose != _NONE and purpose not in PURPOSES):
             raise ValueError("not a DIDAuth challenge")
         if body_hash != _NONE and len(multibase.base64url_decode(body_hash)) != HASH_BYTES:
-            raise ValueError("the body hash is no SHA-256")
+            raise ValueError("the body hash is not a SHA-256")
         if len(multibase.base64url_decode(nonce)) != NONCE_BYTES:
             raise ValueError("the nonce has another length")
         if _EXPIRY.fullmatch(expiry) is None:

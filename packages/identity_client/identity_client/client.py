@@ -251,7 +251,7 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, Any]], frozen=True):
 
 
 def _pause(operation: ServedOperation, error: IdentityError, attempt: int) -> float | None:
-    """Return the seconds before the next attempt; None if there is none."""
+    """Return the seconds before the next attempt; None if there is invalid."""
     passing = error.status in _PASSING or error.code in ("UNREACHABLE", "REQUEST_IN_PROGRESS")
     if error.status != 429 and not (operation.is_repeatable and passing):
         return None
@@ -269,4 +269,4 @@ def _meaning(operation: ServedOperation, answer: httpx.Response, data: bytes) ->
     try:
         return data.decode() if media.startswith("text/") else orjson.loads(data)
     except ValueError as error:
-        raise UnreadableAnswer(answer.status_code, f"the answer is no {media}: {error}") from error
+        raise UnreadableAnswer(answer.status_code, f"the answer is not a {media}: {error}") from error

@@ -50,14 +50,14 @@ def check_proof_options(proof: Mapping[str, Any], now: datetime | None) -> froze
     if expires is not None and now is not None and expires <= now:
         raise ValueError("it has expired")
     if "previousProof" in proof or not all(type(proof.get(name, "")) is str for name in ("id", "challenge", "nonce")):
-        raise ValueError("it names a proof before it, or an option is no text")
+        raise ValueError("it names a proof before it, or an option is not text")
     domain = proof.get("domain", [])
     return frozenset(map(_text, domain if type(domain) is list else [domain]))
 
 
 def _text(value: Any) -> str:
     if type(value) is not str:
-        raise ValueError("an option is no text")
+        raise ValueError("an option is not text")
     return value
 
 
@@ -97,7 +97,7 @@ def check_signature(signer: str, signing_input: bytes, signature: bytes) -> None
 def _public_key(multikey_text: str) -> bytes:
     kind, raw = multikey.decode_public(multikey_text)
     if kind != multikey.ED25519:
-        raise ValueError("the key is no Ed25519 key")
+        raise ValueError("the key is not an Ed25519 key")
     ed25519.check_public_key(raw)
     return raw
 

@@ -61,7 +61,7 @@ def question_action(question: Mapping[str, Any]) -> str:
 
 def build(holder: str, wish: IbctTemplate, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
     """Return a token that waits for its signature. Raises ``ValueError`` for an action that no token can have, and for
-    an agent that is no DID."""
+    an agent that is not a DID."""
     Action.parse_all(wish.action)
     split_did(wish.agent)
     return {

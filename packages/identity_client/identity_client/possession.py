@@ -35,7 +35,7 @@ def prove_possession(did: str, public: str, secret: bytes) -> bytes:
 
 def proof_of_possession(did: str, secret_multikey: str) -> str:
     """Return the member ``proofOfPossession`` for the key of this private multikey in the document of ``did``. Needs the extra ``bbs``.
-    Raises ``ValueError`` for a key that is no BBS key."""
+    Raises ``ValueError`` for a key that is not a BBS key."""
     kind, secret = multikey.decode_secret(secret_multikey)
     if kind != multikey.BLS12381G2:
         raise ValueError("only a Bls12381G2Key2020 key has a proof of possession")

@@ -47,9 +47,9 @@ def require_place(resolution: Mapping[str, Any], *, cosigned_within: timedelta |
         # A first version of W3C's form has no time of its own but that of its creation.
         made = times.parse(metadata.get("updated") or metadata["created"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PlaceUnknown("the answer is no resolution of a DID") from error
+        raise PlaceUnknown("the answer is not a resolution of a DID") from error
     if type(index) is not int or type(size) is not int or not 0 <= index < size:
-        raise PlaceUnknown("the place in the ledger is none")
+        raise PlaceUnknown("the place in the ledger is malformed")
     if cosigned_within is None:
         return place
     if place.cosigned_at is None:

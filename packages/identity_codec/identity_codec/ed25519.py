@@ -18,7 +18,7 @@ class Ed25519SignatureInvalid(Exception):
 
 
 class InvalidEd25519Key(ValueError):
-    """The bytes are no public key that is safe to use."""
+    """The bytes are not a public key that is safe to use."""
 
 
 class Ed25519KeyPair(Hidden, Struct, frozen=True):

@@ -36,7 +36,7 @@ def canonicalize(value: Any) -> bytes:
     """Return the canonical UTF-8 bytes of a JSON value.
 
     Raises ``ValueError`` for what JCS has no form for: integers beyond 2^53 - 1, NaN and infinities, lone surrogates, names that are
-    no strings, foreign types.
+    not strings, foreign types.
     """
     try:
         data = orjson.dumps(value, option=_SORTED)

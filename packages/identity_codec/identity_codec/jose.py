@@ -96,12 +96,12 @@ def check_claims(
 
 
 def _numeric_date(claims: Claims, name: str) -> datetime | None:
-    """RFC 7519 §2: seconds, also with a fraction. A null, a text or a truth value is none."""
+    """RFC 7519 §2: seconds, also with a fraction. A null, a text and a truth value are invalid."""
     if name not in claims:
         return None
     value = claims[name]
     if type(value) not in (int, float) or not 0 <= value <= LAST_SECOND:
-        raise ValueError(f"{name} is no NumericDate")
+        raise ValueError(f"{name} is not a NumericDate")
     return datetime.fromtimestamp(value, UTC)
 
 
@@ -135,9 +135,9 @@ class JoseKey(Struct, frozen=True):
         try:
             kind, raw = multikey.decode_public(jwk.public_multikey(value))
         except ValueError as error:
-            raise ValueError("the JWK is no public key on P-256 or Ed25519") from error
+            raise ValueError("the JWK is not a public key on P-256 or Ed25519") from error
         if not jwk.verifies(value, ALGORITHMS.get(kind, ("none",))):
-            raise ValueError("the JWK is no key that signs")
+            raise ValueError("the JWK is not a key that signs")
         return cls.checked(kind, raw)
 
     @property

@@ -44,7 +44,7 @@ def public_multikey(value: JsonValue) -> str:
                 return multikey.encode_public(_OKP[curve], x)
         raise ValueError("another kind of key")
     except ValueError as error:
-        raise ValueError("A JWK is no key on Ed25519, X25519 or P-256.") from error
+        raise ValueError("A JWK is not a key on Ed25519, X25519 or P-256.") from error
 
 
 def verifies(value: JsonValue, algorithms: tuple[str, ...]) -> bool:

@@ -55,7 +55,7 @@ def base64url_decode(text: str) -> bytes:
     """Return the bytes of base64url text without padding. Python's decoder skips junk and ignores trailing bits; comparing with the
     text written anew refuses both."""
     try:
-        # So that what is no text is a TypeError.
+        # So that what is not text is a TypeError.
         written = str.encode(text, "ascii")
         data = binascii.a2b_base64(written.translate(_FROM_URL) + b"==")
     except ValueError as error:

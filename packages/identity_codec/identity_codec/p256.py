@@ -32,7 +32,7 @@ def check_public_key(x: bytes, y: bytes) -> None:
 
 
 def compress(x: bytes, y: bytes) -> bytes:
-    """Return the compressed point of two coordinates. Raises ``ValueError`` for what is no point of the curve."""
+    """Return the compressed point of two coordinates. Raises ``ValueError`` for what is not a point of the curve."""
     if (len(x), len(y)) != (COORDINATE_BYTES, COORDINATE_BYTES):
         raise ValueError("a coordinate of P-256 has 32 bytes")
     key = ec.EllipticCurvePublicNumbers(int.from_bytes(x), int.from_bytes(y), ec.SECP256R1()).public_key()
@@ -70,7 +70,7 @@ def sign(secret: bytes, message: bytes) -> bytes:
 
 
 def verify(compressed: bytes, message: bytes, signature: bytes) -> None:
-    """Raise ``P256SignatureInvalid`` unless the key made the signature, and ``ValueError`` for what is no key."""
+    """Raise ``P256SignatureInvalid`` unless the key made the signature, and ``ValueError`` for what is not a key."""
     if len(signature) != SIGNATURE_BYTES:
         raise P256SignatureInvalid
     r, s = int.from_bytes(signature[:COORDINATE_BYTES]), int.from_bytes(signature[COORDINATE_BYTES:])

@@ -22,7 +22,7 @@ OVERHEAD: Final = len(VERSION) + _NONCE_BYTES + 16
 
 
 class BoxInvalid(Exception):
-    """The box was made with another key or for another purpose, was changed, or is none."""
+    """The box was made with another key or for another purpose, was changed, or is malformed."""
 
 
 def seal(key: bytes, plaintext: bytes, associated_data: bytes, *, random: Callable[[int], bytes]) -> bytes:

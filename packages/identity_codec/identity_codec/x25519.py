@@ -23,7 +23,7 @@ def public_key(secret: bytes) -> bytes:
 
 def from_ed25519(public: bytes) -> bytes:
     """Return the X25519 public key of the point of a 32-byte Ed25519 public key (RFC 7748 §4.1, the birational map). Raises
-    ``InvalidEd25519Key`` for what is no point of the group."""
+    ``InvalidEd25519Key`` for what is not a point of the group."""
     try:
         return bindings.crypto_sign_ed25519_pk_to_curve25519(public)
     except (CryptoError, TypeError, ValueError) as error:

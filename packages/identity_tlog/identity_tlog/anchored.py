@@ -76,7 +76,7 @@ class AnchorPath:
     def parse(cls, value: Any) -> AnchorPath:
         """Read untrusted JSON. Raises ``Malformed``."""
         if not isinstance(value, dict):
-            raise Malformed("the anchor's details are no object")
+            raise Malformed("the anchor's details are not an object")
         ledger, index, size, path = (value.get(name) for name in ("ledger", "index", "size", "path"))
         sealed_at = value.get("sealedAt", "")
         if not isinstance(ledger, str) or not isinstance(sealed_at, str):
@@ -84,7 +84,7 @@ class AnchorPath:
         if type(index) is not int or type(size) is not int:
             raise Malformed("the anchor's details name no index or size")
         if not isinstance(path, list) or len(path) > MOST_HASHES:
-            raise Malformed("the anchor's path is no list of hashes")
+            raise Malformed("the anchor's path is not a list of hashes")
         return cls(ledger, _hash_of(value.get("root")), index, size, tuple(map(_hash_of, path)), sealed_at)
 
     def verify(self, commitment: bytes) -> None:

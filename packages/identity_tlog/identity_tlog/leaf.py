@@ -108,7 +108,7 @@ class LogLeaf:
         try:
             recorded_at, did = _parse(head.recorded.decode()), head.did.decode()
         except ValueError as error:
-            raise Malformed("the time of a leaf is none, or its DID is no text") from error
+            raise Malformed("the time of a leaf is malformed, or its DID is not text") from error
         entry = data[head.entry_at :]
         return cls(head.sequence, head.transaction.decode(), head.block, recorded_at, did, head.version, entry)
 
@@ -121,7 +121,7 @@ class LogLeaf:
         try:
             recorded_at = _parse(found[3].decode())
         except ValueError as error:
-            raise Malformed("the time of the receipt is none") from error
+            raise Malformed("the time of the receipt is malformed") from error
         return cls(index + 1, found[1].decode(), int(found[2]), recorded_at, did, version, entry)
 
 

@@ -176,7 +176,7 @@ class Checkpoint:
             raise Malformed("a checkpoint has three lines: origin, size and root")
         root = base64_decode(lines[2])
         if _SIZE.fullmatch(lines[1]) is None or len(root) != HASH_BYTES:
-            raise Malformed("the size or the root of the checkpoint is none")
+            raise Malformed("the size or the root of the checkpoint is malformed")
         return cls(lines[0], int(lines[1]), root)
 
 

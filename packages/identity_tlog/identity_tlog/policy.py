@@ -147,7 +147,7 @@ class WitnessPolicy:
             signed = open_checkpoint(data, key)
         cosigned = self.cosigned(note)
         if not self.is_met(cosigned):
-            raise Refuted(f"{len(cosigned)} witnesses have cosigned the checkpoint, and they are no quorum")
+            raise Refuted(f"{len(cosigned)} witnesses have cosigned the checkpoint, and they are not a quorum")
         return SignedCheckpoint(signed.checkpoint, data, cosigned)
 
 

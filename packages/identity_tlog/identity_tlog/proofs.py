@@ -195,5 +195,5 @@ class TlogProof:
         index = _INDEX.fullmatch(lines.pop(0)) if lines else None
         hashes = tuple(base64_decode(line) for line in lines)
         if index is None or len(hashes) > MAX_HASHES or any(len(one) != HASH_BYTES for one in hashes):
-            raise Malformed("the proof has no index, or what follows it are no hashes")
+            raise Malformed("the proof has no index, or what follows it are not hashes")
         return cls(int(index[1]), hashes, checkpoint, extra)

@@ -73,7 +73,7 @@ class Submission:
             raise Malformed("the request is not an old size, a proof, a blank line and a checkpoint")
         proof = tuple(base64_decode(line) for line in lines)
         if any(len(one) != HASH_BYTES for one in proof):
-            raise Malformed("a line of the proof is no hash")
+            raise Malformed("a line of the proof is not a hash")
         return cls(int(old[1]), proof, checkpoint)
 
 

@@ -70,7 +70,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 class AskedService(Struct):
     """The operations, called as the agent ``did``.
 
-    ``questions`` ask a holder for consent, None without a page. ``beyond`` is the refusal of an operation that is no result of a tool.
+    ``questions`` ask a holder for consent, None without a page. ``beyond`` is the refusal of an operation that is not a result of a tool.
     """
 
     did: str
@@ -149,7 +149,7 @@ class AgentEndpoint(Struct, frozen=True, eq=False):
     application: Application
 
     async def __call__(self, request: Request, scope: Scope, receive: Receive) -> Answer:
-        """Answer one request. Raises the refusals of the gate, and those of an operation that are no result of a tool."""
+        """Answer one request. Raises the refusals of the gate, and those of an operation that are not a result of a tool."""
         service = await self.gate.admit(request, receive)
         try:
             request.json()

@@ -117,7 +117,7 @@ class TaskEndpoint(Struct, frozen=True):
     tasks: SealedTasks
 
     async def __call__(self, request: Request, scope: Scope, receive: Receive) -> Answer:
-        """Answer one request. Raises the refusals of the gate, and those of an operation that are no result of a task."""
+        """Answer one request. Raises the refusals of the gate, and those of an operation that are not a result of a task."""
         service = await self.gate.admit(request, receive)
         try:
             call = request.json()
@@ -135,12 +135,12 @@ class TaskEndpoint(Struct, frozen=True):
 
     async def _called(self, service: AskedService, version: str, call: object) -> dict[str, Any]:
         if not isinstance(call, dict) or call.get("jsonrpc") != "2.0" or not _is_identifier(call.get("id")):
-            raise RpcRefused(_INVALID, "This is no request of JSON-RPC 2.0.")
+            raise RpcRefused(_INVALID, "This is not a request of JSON-RPC 2.0.")
         method, params = call.get("method"), call.get("params", {})
         if version != VERSION:
             raise RpcRefused(_VERSION, f"This agent speaks version {VERSION}.")
         if not isinstance(method, str):
-            raise RpcRefused(_INVALID, "This is no request of JSON-RPC 2.0.")
+            raise RpcRefused(_INVALID, "This is not a request of JSON-RPC 2.0.")
         if method in _NOT_HERE:
             raise RpcRefused(_NOT_HERE[method], "This agent does not do that.")
         methods = {"SendMessage": self._send, "GetTask": self._get, "CancelTask": self._cancel}

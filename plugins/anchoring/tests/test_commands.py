@@ -263,7 +263,7 @@ def test_the_log_is_held_to_the_checkpoint_that_was_anchored(identity: Commands,
     assert f"transaction  {body['txHash']}" in identity.ok("anchor", "checkpoint")
     # The log grew from it, and another log did not.
     in_log(data, lambda desk: grow(desk, 1))
-    # Its entries are no entries of DIDs, so there is nothing to compare in the index.
+    # Its entries are not entries of DIDs, so there is nothing to compare in the index.
     words = ("ledger", "audit", "--no-index", "--anchored", here / "anchored")
     assert (identity.json(*words)["sound"], identity.json(*words)["held"]) == (True, 1)
     shutil.copytree(data, here / "other")

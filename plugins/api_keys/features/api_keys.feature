@@ -2,7 +2,7 @@ Feature: Administer API keys
   Admin keys make, list, change, rotate and revoke keys; the text of a key is shown once.
 
   @403:FORBIDDEN
-  Scenario Outline: A key with scopes is no admin
+  Scenario Outline: A key with scopes is not an admin
     Given Olu has an API key that may only list DIDs
     When Olu sends <operation> with it
     Then the answer is 403 FORBIDDEN

@@ -59,7 +59,9 @@ def expiry_from_request(text: str | UnsetType | None, now: datetime) -> datetime
     try:
         expires_at = times.parse(text)
     except ValueError as error:
-        raise InvalidRequest("expiresAt is no RFC 3339 time with a zone.", details={"field": "expiresAt"}) from error
+        raise InvalidRequest(
+            "expiresAt is not an RFC 3339 time with a zone.", details={"field": "expiresAt"}
+        ) from error
     if expires_at <= now:
         raise InvalidRequest("expiresAt has passed.", details={"field": "expiresAt"})
     return expires_at

@@ -59,7 +59,7 @@ class Asking(Struct, forbid_unknown_fields=True):
         if question.json != self.question:
             raise ValueError("the question is not in its one form")
         if self.pseudonym is not None and (len(self.pseudonym) != G1_OCTETS or question.pseudonym is None):
-            raise ValueError("the pseudonym is none of the question's")
+            raise ValueError("the pseudonym is not one of the question's")
         return PresentedPresentation(question, self.day, self.epochs, self.bound, self.pseudonym)
 
 
@@ -196,7 +196,7 @@ class VerifyPresentation(_Call):
 
     @staticmethod
     def read(data: bytes) -> None:
-        """Return the answer, which is null. False is no verdict."""
+        """Return the answer, which is null. False is not a verdict."""
         return read_answer(data, type(None))
 
 

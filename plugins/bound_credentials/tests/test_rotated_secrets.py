@@ -42,7 +42,7 @@ def test_names_say_of_what_they_are() -> None:
 
 
 def test_the_next_credential_is_bound_to_the_present_secret(office: Office, keys: RenewingKeys) -> None:
-    """A key of the custodian's that was stolen is no holder's doing: she is told and forgets without a rotation."""
+    """A key of the custodian's that was stolen is not a holder's doing: she is told and forgets without a rotation."""
     rotate = RotateHolderSecret(
         StoredHolderSecrets(office.rooms.store.database, office.rooms.store.activity), keys, office.rooms.clock
     )

@@ -118,7 +118,7 @@ def _list(did: str, service: str | None, status_url: str | None, period: str) ->
     found = _LIST_URL.fullmatch(status_url)
     if found is None:
         remedy = "give https://…/status-gaps/LIST, 22 characters"
-        fail("this is no address of a list", "--status-url", remedy, status=2)
+        fail("this is not an address of a list", "--status-url", remedy, status=2)
     if found[1] == list_id(did, PERIODS[period]):
         # Its publisher does not know the handles that are given here: what is revoked would never be in it.
         remedy = "give --service, and import what you sign; or publish a list of your own with `identity status-list publish`"

@@ -92,7 +92,7 @@ def issue(
     from identity_client.did import split_did
 
     holder = Wallet.open(wallet)
-    with failing(ValueError, "--agent", "name the DID of the agent", what=f"{agent} is no DID", status=2):
+    with failing(ValueError, "--agent", "name the DID of the agent", what=f"{agent} is not a DID", status=2):
         split_did(agent)
     try:
         if (question is None) == (not predicates) or (question is not None and pins):
@@ -146,7 +146,7 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> 
     now = datetime.now(UTC)
     try:
         token = _token(file)
-        # What is no token at all is refused before anyone is asked for the keys of its invoker.
+        # What is not a token at all is refused before anyone is asked for the keys of its invoker.
         invoker = Capability.parse(token, places=()).invoker
         known = holder_keys(invoker, now, keys=keys, document=document, url=url)
         capability = ibct.verify(token, known, now)

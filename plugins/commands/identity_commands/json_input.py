@@ -31,7 +31,7 @@ def predicate_value(text: str) -> JsonValue:
     """Return the value of a predicate, as ``json_or_text`` does. Null ends the command, because null cannot be pinned."""
     value = json_or_text(text)
     if value is None:
-        raise click.UsageError("null is no value of a predicate.")
+        raise click.UsageError("null is not a value of a predicate.")
     return value
 
 

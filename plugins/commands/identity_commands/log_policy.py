@@ -20,7 +20,7 @@ policy_option = click.option(
 
 def read_policy(path: Path) -> WitnessPolicy:
     """Read the policy in a file. End the command for a malformed one."""
-    with failing((Malformed, OSError), str(path), "see c2sp.org/tlog-policy", what="this is no policy"):
+    with failing((Malformed, OSError), str(path), "see c2sp.org/tlog-policy", what="this is not a policy"):
         return WitnessPolicy.parse(read_regular(path))
 
 
@@ -33,7 +33,7 @@ def verifier_key(text: str | None) -> VerifierKey:
     named, remedy = Path(text), "it has the form name+id+key, see `identity ledger key`"
     if "+" not in text and not named.is_file():
         fail("this is neither a verifier key nor a file with one", text, remedy)
-    with failing((Malformed, OSError, UnicodeDecodeError), text, remedy, what="this is no verifier key"):
+    with failing((Malformed, OSError, UnicodeDecodeError), text, remedy, what="this is not a verifier key"):
         try:
             return VerifierKey.parse(text)
         except Malformed:

@@ -93,7 +93,7 @@ def request(
             body = ibct.proof_request(signed, credential or "", **more)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error if isinstance(error, ValueError) else "it has not the members of a token"
-        fail(f"this is no token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
+        fail(f"this is not a token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
     show_table(caller.send(ibct.operation_of(body), body=body, token=bearer))
 
 

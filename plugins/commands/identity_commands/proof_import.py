@@ -88,7 +88,7 @@ def _records(file: Any) -> list[StoredProof]:
         if not line.strip():
             continue
         with failing(
-            (strict_json.JsonRefused, NotARecord), name_of(file), remedy, what=f"line {number} is no proof record"
+            (strict_json.JsonRefused, NotARecord), name_of(file), remedy, what=f"line {number} is not a proof record"
         ):
             if len(line) > MAX_FILE_OCTETS:
                 raise NotARecord("it is too long")
@@ -102,13 +102,13 @@ def proof_of_record(value: Any, salt: bytes) -> StoredProof:
     It contains nothing of its token. The other members of a record belong to the service that stored it.
     """
     if not isinstance(value, dict):
-        raise NotARecord("it is no object")
+        raise NotARecord("it is not an object")
     anchor = value.get("anchor")
     if anchor is not None and (not isinstance(anchor, dict) or anchor.get("status") != "pre-phase7"):
         raise NotARecord("it has an anchor: that belongs to the ledger of the service that made it")
     predicate = value.get("predicate")
     if not isinstance(predicate, dict) or "value" not in predicate:
-        raise NotARecord("predicate is no object with a value")
+        raise NotARecord("predicate is not an object with a value")
     return StoredProof(
         proof=read_zk_proof(value),
         delegation_id=_text(value, "delegationId"),
@@ -144,27 +144,27 @@ def read_zk_proof(record: Mapping[str, Any]) -> ZkProof:
     """Return the proof in a record, with all of its members. Raises ``NotARecord``."""
     value = record.get("proof")
     if not isinstance(value, dict):
-        raise NotARecord("proof is no ZKProof")
+        raise NotARecord("proof is not a ZKProof")
     try:
         received = ReceivedProof.parse(value)
     except ProofInvalid as error:
-        raise NotARecord(f"proof is no ZKProof: {error.details['reason']}") from error
+        raise NotARecord(f"proof is not a ZKProof: {error.details['reason']}") from error
     if not received.proof or received.public_signals is None:
-        raise NotARecord("proof is no ZKProof: it needs proof and publicSignals")
+        raise NotARecord("proof is not a ZKProof: it needs proof and publicSignals")
     own = _text(value, "proofId")
     try:
         is_uuid = str(uuid.UUID(own)) == own
     except ValueError:
         is_uuid = False
     if not is_uuid or record.get("proofId") not in (None, own):
-        raise NotARecord("proofId is no uuid in lower case, or not that of its proof")
+        raise NotARecord("proofId is not an uuid in lower case, or not that of its proof")
     return ZkProof(received.proof, received.public_signals, _text(value, "predicateType"), own)
 
 
 def _text(value: dict[str, Any], name: str) -> str:
     text = value.get(name)
     if not isinstance(text, str) or not 0 < len(text) <= MOST_CHARACTERS:
-        raise NotARecord(f"{name} is no text of at most {MOST_CHARACTERS} characters")
+        raise NotARecord(f"{name} is not text of at most {MOST_CHARACTERS} characters")
     return text
 
 

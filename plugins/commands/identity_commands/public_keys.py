@@ -145,7 +145,7 @@ def _json(file: Any) -> JsonValue:
     try:
         return load_json(file)
     except ValueError as error:
-        raise ValueError(f"the DID document is no JSON: {error}") from None
+        raise ValueError(f"the DID document is not JSON: {error}") from None
 
 
 def _document(value: Any) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def require_address(url: str) -> None:
         is_one = False
     if not is_one:
         remedy = "write it as http://127.0.0.1:8080 or https://id.example"
-        fail("this is no address of a service", url.strip() or "--url", remedy, status=2)
+        fail("this is not an address of a service", url.strip() or "--url", remedy, status=2)
 
 
 def explained(error: Exception, url: str) -> tuple[str, str, str]:

@@ -137,7 +137,7 @@ def read_record(path: Path, what: str, new: Mapping[str, Any], did: str | None =
     except strict_json.JsonRefused as refused:
         fail(f"the {what} cannot be read: {refused}", str(path), "bring it back from your copy")
     if not isinstance(value, dict) or value.keys() != new.keys():
-        fail(f"the file is no {what}", str(path), f"name the {what}, or a file that is not there yet")
+        fail(f"the file is not a {what}", str(path), f"name the {what}, or a file that is not there yet")
     if any(type(value[name]) is not type(new[name]) for name in new):
         fail(f"the {what} has a member of another type", str(path), "bring it back from your copy")
     if did is not None and value["did"] != did:

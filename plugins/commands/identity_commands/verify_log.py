@@ -61,7 +61,7 @@ def verify(
 
     With ``now``, later entries are refused. ``witness_file`` is the did-witness.json of a did:webvh log with witnesses.
     ``approved`` False requires no approvals, for a log that is compared with its ledger. Raises ``LogInvalid`` with the ``line`` in
-    its details, and ``UnknownLogMethod`` for another method and for did:key, whose one entry is no log.
+    its details, and ``UnknownLogMethod`` for another method and for did:key, whose one entry is not a log.
     """
     lines = data.removesuffix(b"\n").split(b"\n")
     first = entries.parse(lines[0]).parameters

@@ -56,7 +56,7 @@ class Wallet(Hidden, Struct):
                 raise TypeError("its members are of other types")
         except (ValueError, KeyError, TypeError, AttributeError):
             remedy = "it holds {did, keys} as JSON, as `identity did create --keys FILE` writes it"
-            fail("this is no keys file", str(path), remedy)
+            fail("this is not a keys file", str(path), remedy)
         return cls(path, did or "", keys, pending)
 
     @classmethod

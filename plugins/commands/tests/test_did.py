@@ -377,7 +377,7 @@ def test_create_asks_for_strict_evidence(remote: Commands, read_wallet: Held, he
 
 
 def test_a_did_key_is_not_distrusted_for_its_log(remote: Commands, identity: Commands, here: Path) -> None:
-    """Its one recorded entry is no log of a chain, and its document needs none."""
+    """Its one recorded entry is not a log of a chain, and its document needs none."""
     did = remote.json("did", "create", "--method", "key", "--keys", here / "key.json")["did"]
     text, key = remote.ok("did", "log", "get", did), remote.ok("ledger", "key").strip()
     (here / "log").write_text(text)

@@ -91,8 +91,8 @@ def test_several_tokens_at_once_are_lines_or_one_array(wallet: str) -> None:
     [
         (("--predicate", "age", "like"), "none of gte, gt, lte"),
         (("--pin", '{"a":1}'), "a value is"),
-        (("--pin", "null"), "null is no value"),
-        (("--agent", "aki"), "aki is no DID"),
+        (("--pin", "null"), "null is not a value"),
+        (("--agent", "aki"), "aki is not a DID"),
         (("--count", "0"), "--count"),
     ],
 )

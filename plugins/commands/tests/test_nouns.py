@@ -179,5 +179,5 @@ def test_the_help_of_each_has_an_example_that_is_right() -> None:
 def test_unknown_scope_is_refused_with_known_scopes(remote: Commands, wallet: Path) -> None:
     for words in ((), ("--keys", wallet)):
         what, _, remedy = remote.refused("auth", "token", "--scope", "nope", *words)
-        assert "'nope' is no scope of this service" in what
+        assert "'nope' is not a scope of this service" in what
         assert "dids:operate" in remedy

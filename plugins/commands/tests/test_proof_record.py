@@ -63,7 +63,7 @@ def test_texts_have_1_to_2048_characters(name: str) -> None:
     for good in ("x", "x" * 2048):
         proof_of_record(RECORD | {name: good}, SALT)
     for bad in ("", "x" * 2049, None, 1, ["x"]):
-        with pytest.raises(NotARecord, match=f"{name} is no text of at most 2048"):
+        with pytest.raises(NotARecord, match=f"{name} is not text of at most 2048"):
             proof_of_record(RECORD | {name: bad}, SALT)
 
 
@@ -75,7 +75,7 @@ def test_texts_have_1_to_2048_characters(name: str) -> None:
         ({"anchor": "pre-phase7"}, "anchor"),
         ({"predicate": None}, "predicate"),
         ({"predicate": "gte"}, "predicate"),
-        ({"predicate": {"attributeName": "age", "type": "gte"}}, "predicate is no object with a value"),
+        ({"predicate": {"attributeName": "age", "type": "gte"}}, "predicate is not an object with a value"),
         ({"predicate": {"type": "gte", "value": 18}}, "attributeName"),
         ({"predicate": {"attributeName": "age", "type": 1, "value": 18}}, "type"),
         ({"createdAt": None}, "createdAt"),
@@ -87,10 +87,10 @@ def test_texts_have_1_to_2048_characters(name: str) -> None:
         ({"domain": 1}, "domain"),
         ({"revocationReason": ""}, "revocationReason"),
         ({"proofId": "0b1f5e0a-52ff-4d4f-9f8e-3f2f1f7b5c12"}, "proofId"),
-        ({"proof": None}, "proof is no ZKProof"),
-        ({"proof": [ZK]}, "proof is no ZKProof"),
-        ({"proof": ZK | {"proof": ""}}, "proof is no ZKProof"),
-        ({"proof": ZK | {"proof": 1}}, "proof is no ZKProof"),
+        ({"proof": None}, "proof is not a ZKProof"),
+        ({"proof": [ZK]}, "proof is not a ZKProof"),
+        ({"proof": ZK | {"proof": ""}}, "proof is not a ZKProof"),
+        ({"proof": ZK | {"proof": 1}}, "proof is not a ZKProof"),
         ({"proof": ZK | {"publicSignals": "ab"}}, "publicSignals"),
         ({"proof": ZK | {"publicSignals": None}}, "publicSignals"),
         ({"proof": ZK | {"publicSignals": ["a", 1]}}, "publicSignals"),

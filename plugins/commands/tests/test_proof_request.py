@@ -137,4 +137,4 @@ def test_a_refusal_names_every_remedy(server: LocalServer, remote: Commands, tmp
         "  do: let the holder pin the value: in the action of the IBCT, or in a grant of the delegation; "
         "or let the holder delegate with --level 3 or more."
     )
-    assert "null is no value" in remote.refused(*request, "--value", "null", status=2)[0]
+    assert "null is not a value" in remote.refused(*request, "--value", "null", status=2)[0]

@@ -77,7 +77,7 @@ class HolderConsents(Hidden, Struct, frozen=True):
             box = multibase.base64url_decode(reply if len(reply) <= MAX_REPLY else "")
             agent, holder, request, ends = orjson.loads(sealing.unseal(self.secret, box, _REPLY))
         except (ValueError, sealing.BoxInvalid) as error:
-            raise InvalidRequest("This is no request that a holder can answer here.") from error
+            raise InvalidRequest("This is not a request that a holder can answer here.") from error
         asked = AskedConsent(reply, agent, holder, request, datetime.fromtimestamp(ends, UTC))
         if self.clock.now() >= asked.expires_at:
             raise InvalidRequest("The request has expired. Ask again.", details={"expiresAt": ends})
@@ -117,7 +117,7 @@ def _approval(text: str, asked: AskedConsent) -> HolderApproval:
     try:
         value = strict_json.loads(text.encode() if len(text) <= MAX_ANSWER else b"")
     except strict_json.JsonRefused as error:
-        raise InvalidRequest("The answer is no JSON.") from error
+        raise InvalidRequest("The answer is not JSON.") from error
     if not isinstance(value, dict) or not {"credentialId", "ibct"} <= value.keys():
         raise InvalidRequest("An approval has the members credentialId and ibct.")
     credential, ibct = value["credentialId"], value["ibct"]

@@ -46,7 +46,7 @@ def read_request(text: str) -> AgentRequest:
     try:
         value = strict_json.loads(text.encode())
     except strict_json.JsonRefused as error:
-        raise InvalidRequest(f"This is no JSON: {error.reason}.") from None
+        raise InvalidRequest(f"This is not JSON: {error.reason}.") from None
     if not isinstance(value, dict) or not value.keys() <= _MEMBERS or not {"agentDid", "predicates"} <= value.keys():
         raise InvalidRequest("A request has the members agentDid and predicates, and may have domain and purpose.")
     agent = str(read_did(value, "agentDid"))
@@ -61,7 +61,7 @@ def read_question(value: Any) -> tuple[tuple[dict[str, JsonValue], ...], tuple[s
         predicates = tuple(map(_predicate, convert(value, tuple[AskedPredicate, ...])))
         actions = tuple(map(_action, predicates))
     except (ValidationError, ValueError) as error:
-        raise InvalidRequest(f"This is no request of an agent: {error}.") from None
+        raise InvalidRequest(f"This is not a request of an agent: {error}.") from None
     if not 1 <= len(predicates) <= MAX_PREDICATES or len({*actions}) < len(actions):
         raise InvalidRequest(f"A request has 1 to {MAX_PREDICATES} different predicates.")
     return predicates, actions

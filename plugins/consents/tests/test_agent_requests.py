@@ -1,4 +1,4 @@
-"""An agent's request as it is read to the holder: what is no request, what would deceive her, and what she is to sign."""
+"""An agent's request as it is read to the holder: what is not a request, what would deceive her, and what she is to sign."""
 
 from __future__ import annotations
 

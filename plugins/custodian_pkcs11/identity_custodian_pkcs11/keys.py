@@ -158,7 +158,7 @@ def generate(session: pkcs11.Session, label: Label, curve: bytes) -> None:
 
 
 def take(session: pkcs11.Session, label: Label, secret: bytes, curve: bytes) -> None:
-    """Put a raw secret onto the token. Raises ``KeyRefused`` when it is none, and when the token takes no keys from outside."""
+    """Put a raw secret onto the token. Raises ``KeyRefused`` when it is invalid, and when the token takes no keys from outside."""
     _forget_halves(session, label.name)
     is_edwards = label.key_type == multikey.ED25519
     named = {
@@ -187,7 +187,7 @@ def public_of(key_type: str, secret: bytes) -> bytes:
     try:
         return p256.public_key(secret)
     except ValueError as error:
-        raise KeyRefused("The secret is no key of its type.") from error
+        raise KeyRefused("The secret is not a key of its type.") from error
 
 
 def destroy(session: pkcs11.Session, name: str) -> None:
@@ -232,13 +232,13 @@ def _point(kind: str, data: bytes) -> bytes:
     head, length = _POINTS[kind]
     raw = bytes(data.removeprefix(head) if len(data) == length + len(head) else data)
     if len(raw) != length:
-        raise KeyDamaged("the public key is none of its type")
+        raise KeyDamaged("the public key is not one of its type")
     if kind == multikey.ED25519:
         return raw
     try:
-        # What does not begin so is no point that is written out (SEC 1, 2.3.3).
+        # What does not begin so is not a point that is written out (SEC 1, 2.3.3).
         if raw[:1] != b"\x04":
             raise ValueError("not written out")
         return p256.compress(raw[1:33], raw[33:])
     except ValueError as error:
-        raise KeyDamaged("the public key is no point of P-256") from error
+        raise KeyDamaged("the public key is not a point of P-256") from error

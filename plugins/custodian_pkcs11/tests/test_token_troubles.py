@@ -1,4 +1,4 @@
-"""Faults of a token: taken out, sessions lost, PINs refused, processes killed, keys that are no keys."""
+"""Faults of a token: taken out, sessions lost, PINs refused, processes killed, keys that are not keys."""
 
 from __future__ import annotations
 

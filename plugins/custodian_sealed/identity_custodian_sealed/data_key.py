@@ -101,7 +101,7 @@ def stored_seal(transaction: Transaction) -> StoredSeal | None:
 
 
 def read_seal(transaction: Transaction, table: Table[StoredSeal]) -> StoredSeal | None:
-    """Return the seal in the table; None where there is none."""
+    """Return the seal in the table; None where there is invalid."""
     found = transaction.execute(f"{table.select} WHERE id = 1").fetchone()
     return None if found is None else table.read(found)
 
@@ -246,7 +246,7 @@ class Seal(Hidden, Struct, frozen=True):
             reason = f"the master key {self.master_key_file} cannot be read: {error.strerror}"
             raise SealBroken(reason, self._put_back()) from error
         if len(key) != sealing.KEY_BYTES:
-            raise SealBroken(f"{self.master_key_file} is no master key: it must have 32 bytes", self._put_back())
+            raise SealBroken(f"{self.master_key_file} is not a master key: it must have 32 bytes", self._put_back())
         if stat.S_IMODE(mode) & 0o077:
             self.logger.warning("others may read the master key %s; set its mode to 0600", self.master_key_file)
         return key

@@ -61,13 +61,13 @@ class HeldKey(Hidden, Struct, frozen=True):
 
     @classmethod
     def from_secret(cls, label: Label, secret: bytes) -> HeldKey:
-        """Return the key of a raw secret. Raises ``KeyRefused`` when it is no secret of its type."""
+        """Return the key of a raw secret. Raises ``KeyRefused`` when it is not a secret of its type."""
         if len(secret) != SECRET_BYTES:
             raise KeyRefused(f"A secret has {SECRET_BYTES} bytes.")
         try:
             raw = _public_raw(label.key_type, secret)
         except ValueError as error:
-            raise KeyRefused("The secret is no key of its type.") from error
+            raise KeyRefused("The secret is not a key of its type.") from error
         return cls(label, multikey.encode_public(label.key_type, raw), raw, secret)
 
     @classmethod
@@ -106,7 +106,7 @@ class HeldKey(Hidden, Struct, frozen=True):
 
     def sign_bbs_blind(self, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest) -> bytes:
         """Return the BBS signature on a commitment and the messages behind it. Raises ``KeyRefused`` as ``sign_bbs`` does, and for
-        what is no commitment for this request."""
+        what is not a commitment for this request."""
         self._require(multikey.BLS12381G2)
         from identity_bbs.bls12381 import select
         from identity_bbs.encoding import mixed_messages_to_scalars, signature_to_octets

@@ -120,7 +120,7 @@ def _require_well_formed(said: LogKeys) -> None:
     for key in said.update_keys:
         PublicKey.parse(keys.ED25519.name, key)
     if any(HASH.fullmatch(one) is None for one in said.next_key_hashes):
-        raise InvalidDocument("A hash of nextKeyHashes is no multihash of SHA-256 in base58btc.")
+        raise InvalidDocument("A hash of nextKeyHashes is not a multihash of SHA-256 in base58btc.")
 
 
 def is_committed(next_key_hashes: Collection[str], update_keys: Collection[str]) -> bool:

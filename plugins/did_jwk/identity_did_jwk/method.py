@@ -62,7 +62,7 @@ class DidJwk:
             return foreign.build_foreign_state(did, _members(str(did), key), EVER)
         except (ValueError, InvalidDocument) as error:
             # The identifier may be a private key, so that nothing of it comes back.
-            raise InvalidDid("The DID is no did:jwk of a public key.", details={"did": did.safe_text}) from error
+            raise InvalidDid("The DID is not a did:jwk of a public key.", details={"did": did.safe_text}) from error
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
         """Refuses."""

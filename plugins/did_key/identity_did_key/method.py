@@ -127,7 +127,7 @@ def _p256_members(did: Did) -> dict[str, JsonValue]:
 def _unusable(did: Did, error: Exception) -> InvalidDid:
     kind = next((kind for start, kind in UNSUPPORTED.items() if did.identifier.startswith(start)), None)
     reason = error if kind is None else f"{kind} is not supported; Ed25519, X25519, P-256 and BLS12-381 G2 are"
-    return InvalidDid(f"The DID is no did:key that can be used here: {reason}", details={"did": did.safe_text})
+    return InvalidDid(f"The DID is not a did:key that can be used here: {reason}", details={"did": did.safe_text})
 
 
 def _did(change: Create) -> Did:

@@ -61,7 +61,7 @@ def site_of(host: str) -> str:
 
 
 def network_of(address: str) -> str:
-    """Return the address, or the 64 bits of an IPv6 address that name a network; text that is no address stays as it is."""
+    """Return the address, or the 64 bits of an IPv6 address that name a network; text that is not an address stays as it is."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

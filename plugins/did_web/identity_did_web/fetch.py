@@ -199,7 +199,7 @@ def read_object(_: Did, data: bytes) -> dict[str, JsonValue]:
     except strict_json.JsonRefused as error:
         raise NothingThere(f"the document is {error.reason}") from error
     if type(value) is not dict:
-        raise NothingThere("the document is no object")
+        raise NothingThere("the document is not an object")
     return value
 
 

@@ -37,7 +37,7 @@ def locate(did: Did) -> Location:
     match = _HOST.fullmatch(host)
     port = int(match["port"] or _HTTPS) if match else 0
     if did.method != "web" or match is None or port > 65535 or len(match["name"]) > 253:
-        raise InvalidDid("The host is no domain name in lower case.", details={"did": did.safe_text})
+        raise InvalidDid("The host is not a domain name in lower case.", details={"did": did.safe_text})
     if _NUMBER.fullmatch(match["top"]) is not None:
         raise InvalidDid("The host is an address.", details={"did": did.safe_text})
     for segment in path:

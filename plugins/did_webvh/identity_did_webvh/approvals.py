@@ -61,7 +61,7 @@ def _require_ed25519(key: str) -> None:
     try:
         name, _ = multikey.decode_public(key)
     except ValueError as error:
-        raise LogInvalid("A witness is no did:key.") from error
+        raise LogInvalid("A witness is not a did:key.") from error
     if name != multikey.ED25519:
         raise LogInvalid("A witness key is not of type Ed25519.")
 
@@ -99,7 +99,7 @@ def merge(
 
     Of each witness the newest approval for one of these is kept, because a reader of the log so far counts no other, and what approves of
     entries behind them, for when they are enough: ``MOST_PENDING`` of each witness, spread over the log. Anything else is left out.
-    ``before`` is what this made, so its signatures are not looked at again. Raises ``LogInvalid`` for a file that is none.
+    ``before`` is what this made, so its signatures are not looked at again. Raises ``LogInvalid`` for a malformed file.
     """
     approvals = _kept_approvals(version_ids, before or NOTHING)
     for found, more in zip(approvals, _good_approvals(version_ids, required, offered), strict=True):

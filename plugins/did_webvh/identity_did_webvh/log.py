@@ -206,7 +206,7 @@ def _signers(before: WebvhState | None, parameters: dict[str, Any]) -> list[str]
         try:
             name, _ = multikey.decode_public(key)
         except ValueError as error:
-            raise LogInvalid("An update key is no multikey.") from error
+            raise LogInvalid("An update key is not a multikey.") from error
         if name != multikey.ED25519:
             raise LogInvalid("An update key is not of type Ed25519.")
     return signers

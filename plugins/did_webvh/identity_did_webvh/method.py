@@ -206,7 +206,7 @@ def _read(before: DidState | None, entry: Entry) -> DidState:
     did = webvh.parse_did(document.did)
     named = entry.proofs[0].get(fold.RECOVERY_KEY)
     if named is not None and type(named) is not str:
-        raise LogInvalid("The recovery key is no text.")
+        raise LogInvalid("The recovery key is not text.")
     after = _fold(before, document, entry.parameters, entry.time, named)
     if entry.number != after.version_id:
         raise LogInvalid("The entry does not have the next number.")

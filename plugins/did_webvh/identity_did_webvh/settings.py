@@ -49,7 +49,7 @@ class WebvhSettings:
         try:
             webvh.parse_did(f"did:webvh:{_SOME_SCID}:{self.location.replace(PLACEHOLDER, _SOME_SCID)}")
         except InvalidDid as error:
-            raise ValueError("host or path is none that a did:webvh can have; a host is no address") from error
+            raise ValueError("host or path is not one that a did:webvh can have; a host is not an address") from error
 
     def published_by(self, origin: str | None) -> WebvhSettings:
         """Return these settings with the host and port of ``origin``. Raises ``ValueError``: for one that no reader of did:webvh

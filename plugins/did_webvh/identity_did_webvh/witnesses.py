@@ -41,5 +41,5 @@ def read(said: Mapping[str, Any], *, first: bool) -> dict[str, Any]:
     if read_witnesses(value) is None or not all(one.keys() == {"id"} for one in value["witnesses"]):
         raise LogInvalid("witness is malformed.")
     if not all(one["id"].startswith("did:key:") for one in value["witnesses"]):
-        raise LogInvalid("A witness is no did:key.")
+        raise LogInvalid("A witness is not a did:key.")
     return {WITNESS: value}

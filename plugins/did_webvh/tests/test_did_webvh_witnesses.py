@@ -112,7 +112,7 @@ def test_witness_change_is_update_in_history() -> None:
     life.update(wish(NEW), SetAlsoKnownAs(("https://hana.example/",)))
     assert (life.state.operation, life.state.witness_version) == (history.UPDATE, 2)
     assert logs.changes(life.states[0], life.state) == ("alsoKnownAsChanged", "witnessesChanged")
-    # With a move to the next log key it is no move alone.
+    # With a move to the next log key it is not a move alone.
     life.signer = SECOND
     at = life.later()
     life.change(Update((wish(OLD),), life.authorize(at)), at, committed(SECOND, THIRD))

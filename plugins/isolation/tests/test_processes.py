@@ -497,7 +497,7 @@ def test_a_first_call_waits_for_a_slow_start() -> None:
             assert at.row.state == "starting"
             with pytest.raises(PluginUnavailable):
                 _ = at.port.suite
-            assert at.bulkhead.failures == 0, "not to know yet is no failure"
+            assert at.bulkhead.failures == 0, "not to know yet is not a failure"
             assert (await at.prove()).proof_id == "p1"
             assert at.port.suite == "vicious-1"
 

@@ -59,7 +59,7 @@ def test_so_many_go_together_as_take_no_longer_than_they_should(
 ) -> None:
     found, jobs = waiting(loop, 40)
     found.learn(jobs[:1], seconds * 1.02)
-    # What was held up once is no slow prover.
+    # What was held up once is not a slow prover.
     found.learn(jobs[:4], 400.0)
     assert found.share(1) == jobs[:share]
     assert len(found) == 40 - share

@@ -15,7 +15,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class FileInvalid(Exception):
-    """The file is no TOML, or an entry is not of the form."""
+    """The file is not TOML, or an entry is not of the form."""
 
 
 def parse_file(data: bytes, *, modified_ns: int) -> list[ApiKey]:

@@ -46,7 +46,7 @@ def test_every_folder_has_its_entry(generator: ModuleType) -> None:
     projects = {
         path.parent.name: tomllib.loads(path.read_text())["project"] for path in PLUGINS.glob("*/pyproject.toml")
     }
-    # What runs beside a service is no plugin of it.
+    # What runs beside a service is not a plugin of it.
     folders = {folder for folder, project in projects.items() if "identity.plugins" in project.get("entry-points", {})}
     assert {entry["folder"] for entry in generator.entries(TOML) if "folder" in entry} == folders
 

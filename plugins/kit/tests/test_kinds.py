@@ -131,7 +131,7 @@ def test_a_key_store(make: Callable[[str, str], Made]) -> None:
     with served(environment, settings) as server:
         assert create(server, key=key).status_code == 201
         assert create(server, key=key + "?").status_code == 401
-        # It may do what its scopes say and no more: it is no administrator.
+        # It may do what its scopes say and no more: it is not an administrator.
         listed = httpx.get(
             f"{server.url}/api/v1/admin/api-keys", headers={"X-API-Key": key}, timeout=60, trust_env=False
         )

@@ -64,10 +64,10 @@ class Node:
             raise NodeAway(f"the node does not answer {method}: {type(error).__name__}") from error
         except orjson.JSONDecodeError as error:
             raise NodeAway(
-                f"the node answers {method} with something that is no JSON (HTTP {reply.status_code})"
+                f"the node answers {method} with something that is not JSON (HTTP {reply.status_code})"
             ) from error
         if not isinstance(answer, dict) or answer.get("id") not in (number, None):
-            raise NodeAway(f"the node answers {method} with something that is no JSON-RPC")
+            raise NodeAway(f"the node answers {method} with something that is not JSON-RPC")
         fault = answer.get("error")
         if fault is not None:
             raise NodeRefused(str(fault.get("message", fault) if isinstance(fault, dict) else fault)[:300])
@@ -91,14 +91,14 @@ async def _read_whole(reply: httpx.Response, method: str) -> bytes:
 def quantity(value: object, bits: int = 63) -> int:
     """Return a number in hex, of at most so many bits."""
     if not isinstance(value, str) or _QUANTITY.fullmatch(value) is None or int(value, 16) >= 1 << bits:
-        raise NodeAway("the node gives something that is no number, or none that can be")
+        raise NodeAway("the node gives something that is not a number, or none that can be")
     return int(value, 16)
 
 
 def decode_hex(value: object, size: int | None = None) -> bytes:
     """Return the bytes of a value in hex. Raises ``NodeAway`` for another ``size``."""
     if not isinstance(value, str) or _OCTETS.fullmatch(value) is None:
-        raise NodeAway("the node gives something that is no hex")
+        raise NodeAway("the node gives something that is not hex")
     raw = bytes.fromhex(value[2:])
     if size is not None and len(raw) != size:
         raise NodeAway(f"the node gives {len(raw)} bytes for {size}")
@@ -115,7 +115,7 @@ def member(value: object, name: str) -> object:
 def listed(value: object) -> list[object]:
     """Return an array."""
     if not isinstance(value, list):
-        raise NodeAway("the node gives something that is no list")
+        raise NodeAway("the node gives something that is not a list")
     return value
 
 

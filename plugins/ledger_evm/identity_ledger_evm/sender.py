@@ -34,7 +34,7 @@ class Sender:
             self._account: LocalAccount = Account.from_key(private_key)
         except (ValueError, TypeError):
             raise KeyUnusable(
-                "plugins.evm.private_key is no key: 32 bytes in hex, below the order of secp256k1"
+                "plugins.evm.private_key is not a key: 32 bytes in hex, below the order of secp256k1"
             ) from None
         self._chain_id = chain_id
         self.address = self._account.address.lower()
@@ -48,7 +48,7 @@ class Sender:
             raise KeyUnusable(f"{path} cannot be read: {error.strerror}") from error
         except (ValueError, KeyError, TypeError, NotImplementedError):
             raise KeyUnusable(
-                f"{path} is no keystore file, or plugins.evm.keystore_password does not open it"
+                f"{path} is not a keystore file, or plugins.evm.keystore_password does not open it"
             ) from None
         return cls(bytes(key), chain_id)
 

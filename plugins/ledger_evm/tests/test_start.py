@@ -74,8 +74,8 @@ def test_unguessable_setting_is_required(missing: str, tmp_path: Path) -> None:
         ({"chain_id": 1}, "the node is of chain 31337, plugins.evm.chain_id is 1"),
         ({"contract": CONTRACT}, "there is no contract at this address"),
         ({"private_key": KEY}, "and the key is that of 0x"),
-        ({"private_key": "0x" + "00" * 32}, "is no key"),
-        ({"private_key": "secret"}, "is no key"),
+        ({"private_key": "0x" + "00" * 32}, "is not a key"),
+        ({"private_key": "secret"}, "is not a key"),
         ({"private_key": None, "keystore": Path("/nowhere/key.json")}, "cannot be read"),
     ],
 )

@@ -74,7 +74,7 @@ class AgentKey(Hidden, Struct, frozen=True):
             text = read_regular(path).decode("ascii").strip()
             kind, secret = multikey.decode_secret(text)
         except (OSError, ValueError) as error:
-            raise NotSetUp(f"{path} is no file with a secret multikey (z3u2…).") from error
+            raise NotSetUp(f"{path} is not a file with a secret multikey (z3u2…).") from error
         if kind != multikey.ED25519:
             raise NotSetUp(f"{path} holds a key of another type than Ed25519.")
         return cls(did, secret)
@@ -212,7 +212,7 @@ async def _read_whole(answer: httpx.Response) -> bytes:
 def segment(text: str) -> str:
     """Return one segment of a path, whatever the text. Raises ``Refused`` for one that would be another path."""
     if text in (".", ".."):
-        raise Refused("INVALID_REQUEST", "This is no identifier.")
+        raise Refused("INVALID_REQUEST", "This is not an identifier.")
     return quote(text, safe="")
 
 

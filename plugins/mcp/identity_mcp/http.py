@@ -48,7 +48,7 @@ def service_of(context: Context) -> Service:
 def refusal(message: object) -> tuple[int, str] | None:
     """Return code and message of the error that answers ``message``, None for a message of MCP (JSON-RPC 2.0 §4, without batches).
 
-    An identifier is text or an integer: null and fractions are none (MCP, "Messages")."""
+    An identifier is text or an integer: null and fractions are invalid (MCP, "Messages")."""
     if isinstance(message, list):
         return INVALID_REQUEST, "A batch is refused: send one message in each request."
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":

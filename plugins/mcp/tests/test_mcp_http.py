@@ -207,7 +207,7 @@ def test_a_name_that_was_led_here_opens_nothing(scene: Scene) -> None:
     """DNS rebinding: evil.example is now the address of the service, so that a browser takes its page for one of the same origin."""
     port = scene.target.wire.url.rpartition(":")[2]
     led = {"Host": f"evil.example:{port}", "Origin": f"http://evil.example:{port}"}
-    # What a browser would send of itself is no token, and one that leaked is no use to a page.
+    # What a browser would send of itself is not a token, and one that leaked is no use to a page.
     assert call(scene.target.wire, message(), led | {"Cookie": "session=x"}).outcome == (401, "AUTH_REQUIRED")
     assert call(scene.target.wire, message(), led | bearer(token_of(scene.agent))).outcome == (403, "FORBIDDEN")
     # The name is not believed either way: what the service says of itself is its own.

@@ -63,7 +63,7 @@ Feature: Get an access token
     Then the answer is 401 AUTH_FAILED
 
   @403:FORBIDDEN
-  Scenario Outline: A DID's token is no API key
+  Scenario Outline: A DID's token is not an API key
     Given Hana has a DID
     And Hana has a token
     When <operation> is sent with the token of Hana
@@ -106,7 +106,7 @@ Feature: Get an access token
       | grantType  | x        |
 
   @400:INVALID_DID
-  Scenario: A subject that is no DID
+  Scenario: A subject that is not a DID
     When a token is asked for with subject "did:ids:absent"
     Then the answer is 400 INVALID_DID
 

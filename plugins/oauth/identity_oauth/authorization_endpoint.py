@@ -118,7 +118,7 @@ class AuthorizationEndpoint(Struct, frozen=True):
         if said.get("response_mode", "query") != "query":
             raise OauthRefusal("invalid_request", "response_mode is query.", {"supported": ["query"]})
         if said.get("state") != received.state:
-            raise OauthRefusal("invalid_request", "state is no printable ASCII, or too long.", {})
+            raise OauthRefusal("invalid_request", "state is not printable ASCII, or too long.", {})
         # Without a method RFC 7636 §4.3 means plain, which gives no protection if the request is visible.
         if said.get("code_challenge_method") != S256 or not is_challenge(said.get("code_challenge", "")):
             raise OauthRefusal("invalid_request", "PKCE is needed: a code_challenge of S256.", {"supported": [S256]})

@@ -64,5 +64,5 @@ class VerificationKey(Struct, frozen=True):
         try:
             jws.deserialize_compact(text.encode("ascii"), self._key, registry=_REGISTRY)
         except (errors.JoseError, ValueError, TypeError) as error:
-            # A TypeError is what joserfc makes of a ``crit`` that is no list.
+            # A TypeError is what joserfc makes of a ``crit`` that is not a list.
             raise JwsSignatureInvalid from error

@@ -151,7 +151,7 @@ def read_scopes(text: str | None) -> frozenset[str] | None:
     try:
         scopes = parse_scopes(text)
     except ValueError as error:
-        raise OauthRefusal("invalid_scope", "scope is no list of scopes with single blanks.", {}) from error
+        raise OauthRefusal("invalid_scope", "scope is not a list of scopes with single blanks.", {}) from error
     if not scopes <= OF_DIDS:
         raise OauthRefusal("invalid_scope", "A scope is unknown.", {"supported": [*sorted(OF_DIDS)]})
     return scopes

@@ -223,7 +223,7 @@ def test_decision_requires_signature_over_this_request(
         target.wire.call("POST", "/oauth/authorize", body, headers | {"Authorization": authorization}) for _ in "12"
     ]
     assert [answer.status for answer in once] == [200, 401]
-    # A client is no holder.
+    # A client is not a holder.
     assert Flow(shop).decided(shop).outcome == (403, "FORBIDDEN")
 
 

@@ -310,7 +310,7 @@ def test_agents_find_no_tools_where_nobody_has_switched_them_on(target: Target, 
 
 
 def test_a_token_for_one_audience_is_none_of_another_service(target: Target, aki: Holder) -> None:
-    """An assertion is no token, and a token no assertion."""
+    """An assertion is not a token, and a token no assertion."""
     text = assertion(aki)
     bearer = {"Authorization": f"Bearer {text}"}
     assert target.wire.call("GET", f"{PREFIX}/delegations", None, bearer).outcome == (401, "AUTH_FAILED")

@@ -57,6 +57,6 @@ Feature: A holder erases what is kept about her
     Then the answer is 400 INVALID_REQUEST
 
   @400:INVALID_DID
-  Scenario: A holder that is no DID
-    When a client sends eraseRecords with a holder that is no DID
+  Scenario: A holder that is not a DID
+    When a client sends eraseRecords with a holder that is not a DID
     Then the answer is 400 INVALID_DID

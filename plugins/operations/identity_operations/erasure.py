@@ -96,6 +96,6 @@ class EraseRecords(Struct, frozen=True):
         caller.require_acting_for(holder, ERASE_SCOPE)
         unknown = sorted(set(wish.kinds) - set(KINDS))
         if unknown:
-            what = f"{unknown[0]!r} is no kind of record."
+            what = f"{unknown[0]!r} is not a kind of record."
             raise InvalidRequest(what, details={"member": "kinds", "supported": [*KINDS]})
         return str(holder), await self.erase(str(holder), wish.kinds, context)

@@ -142,7 +142,7 @@ def flipped(backup: Path) -> None:
 HARM: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated": (lambda backup: os.truncate(backup, backup.stat().st_size - 100), "changed or cut off"),
     "flipped": (flipped, "changed or cut off"),
-    "foreign": (lambda backup: backup.write_bytes(b"PK\x03\x04 a backup of something else"), "it is no backup"),
+    "foreign": (lambda backup: backup.write_bytes(b"PK\x03\x04 a backup of something else"), "it is not a backup"),
     "newer": (lambda backup: backup.write_bytes(b"identity-backup 9\n{}\n"), "made by a newer version"),
 }
 
@@ -441,7 +441,7 @@ def test_witnesses_that_do_not_say_how_far_the_log_was(
         policy.write_text(f"witness W {witness} {url}\nquorum W\n")
         assert "nothing says how far the log was" in identity.refused(*words)[0]
     policy.write_text("quorum")
-    assert "this is no policy" in identity.refused(*words)[0]
+    assert "this is not a policy" in identity.refused(*words)[0]
     assert not (tmp_path / "new").exists()
 
 

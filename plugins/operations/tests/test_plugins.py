@@ -108,7 +108,7 @@ def test_a_wrong_plugin_table_is_answered_in_its_own_three_lines(toys: Path, arg
     line = len(toys.read_text().splitlines())
     assert answer.exit_code == 2
     assert answer.output.splitlines() == [
-        "error: plugins.sealed.pasphrase is no setting of the plugin sealed.",
+        "error: plugins.sealed.pasphrase is not a setting of the plugin sealed.",
         f"  at: file {toys}:{line} (plugins.sealed.pasphrase)",
         "  do: Did you mean plugins.sealed.passphrase?",
     ]

@@ -103,7 +103,7 @@ def test_the_steps_are_tried_on_the_backup_first(on_server: Commands, database: 
     assert (last_step(live), last_step(copy)) == (LAST + 1, LAST + 1)
     (line,) = audited(live)
     assert line["details"] == {"steps": pending, "backupOf": made["backupOf"]}
-    assert audited(copy) == [], "what was done to the copy is no upgrade of the installation"
+    assert audited(copy) == [], "what was done to the copy is not an upgrade of the installation"
     assert "nothing was to be done" in on_server.ok("upgrade", "apply", "--backup-url", copy, *where)
 
 
@@ -111,7 +111,7 @@ def test_a_backup_that_is_none_of_this_installation_is_refused(
     on_server: Commands, database: Callable[[], str], postgres_server: PostgresServer
 ) -> None:
     """The installation itself by another address, an empty database, none at all, one of another history, one that reaches further, one
-    that lacks a day, one with a line that is no line, and one in which the step does not run."""
+    that lacks a day, one with a line that is not a line, and one in which the step does not run."""
     live = database()
     # What the copies lack was done two days ago.
     older_line = "UPDATE audit_lines SET line = convert_to(regexp_replace(convert_from(line, 'UTF8'), {}), 'UTF8') {}"

@@ -58,7 +58,7 @@ def main() -> int:
 def age(text: str) -> int:
     """Return the greatest age of a proof from a number of seconds."""
     if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of seconds: give one such as 300")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds: give one such as 300")
     return int(text)
 
 

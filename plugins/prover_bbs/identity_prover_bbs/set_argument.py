@@ -48,7 +48,7 @@ class SetProver(VectorProver):
         # All of the set is compared and each bit made alike, so that the time does not tell the place.
         index = sum([place * (scalar == value) for place, scalar in enumerate(layout.scalars)])
         if layout.scalars[index] != value:
-            raise ValueError("the value is none of the set")
+            raise ValueError("the value is not in the set")
         bits = [index >> level & 1 for level in range(layout.bits)]
         masks = dice.scalars(layout.bits)
         alpha, beta, *taus = dice.scalars(2 + layout.bits)

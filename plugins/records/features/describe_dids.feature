@@ -10,7 +10,7 @@ Feature: Describe DIDs
     And Vic claims the name "Corner Shop", and the other DID has none
 
   @400:INVALID_DID
-  Scenario: A text that is no DID
+  Scenario: A text that is not a DID
     Given Hana has a DID
     When Hana describes shop.example
     Then the answer is 400 INVALID_DID

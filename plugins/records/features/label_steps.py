@@ -46,7 +46,7 @@ def takes_back(world: World, name: str, whom: str) -> None:
     call(world, name, "deleteLabel", named_did=world.person(whom).did)
 
 
-@when(parsers.parse("{name:w} sends {operation:w} for what is no DID"))
+@when(parsers.parse("{name:w} sends {operation:w} for what is not a DID"))
 def misnames(world: World, name: str, operation: str) -> None:
     body = ("SetLabelRequest", {"label": "Helper"}) if operation == "setLabel" else ()
     call(world, name, operation, *body, named_did="shop.example")

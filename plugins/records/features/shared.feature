@@ -32,7 +32,7 @@ Feature: Records are read as everything else
 
   @400:INVALID_DID
   Scenario Outline: A nickname is for a DID
-    When Hana sends <operation> for what is no DID
+    When Hana sends <operation> for what is not a DID
     Then the answer is 400 INVALID_DID
 
     Examples:

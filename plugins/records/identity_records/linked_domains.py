@@ -85,4 +85,4 @@ def _check_subject(credential: Mapping[str, Any], origin: str, did: str, now: da
         or subject["id"] != did
         or subject["origin"] != origin
     ):
-        raise ValueError("it is no credential about this website and this DID")
+        raise ValueError("it is not a credential about this website and this DID")

@@ -164,7 +164,7 @@ def _bls_key(text: str) -> bytes:
     except ValueError:
         key_type, raw = "", b""
     if key_type != multikey.BLS12381G2:
-        raise Unverified("the key is no multikey on BLS12-381 in G2")
+        raise Unverified("the key is not a multikey on BLS12-381 in G2")
     return raw
 
 

@@ -43,7 +43,7 @@ class Parts(Struct, frozen=True):
 def parts(secured: Secured) -> Parts:
     """Return the parts of a secured credential. Raises ``Malformed``."""
     if not isinstance(secured, dict):
-        malformed("it is no JSON object")
+        malformed("it is not a JSON object")
     check_size(secured)
     document = {name: value for name, value in secured.items() if name != "proof"}
     proof = dict(_own_proof(secured.get("proof")))
@@ -69,11 +69,11 @@ def head(document: Mapping[str, Any], proof: Mapping[str, Any]) -> SecuredHead:
 
 
 def check_size(value: Any) -> None:
-    """Raise ``Malformed`` for what is no JSON, or more than ``MAX_OCTETS`` of it."""
+    """Raise ``Malformed`` for what is not JSON, or more than ``MAX_OCTETS`` of it."""
     try:
         data = orjson.dumps(value)
     except (orjson.JSONEncodeError, RecursionError):
-        malformed("it is no JSON")
+        malformed("it is not JSON")
     if len(data) > MAX_OCTETS:
         malformed(f"it has more than {MAX_OCTETS} bytes")
 
@@ -82,7 +82,7 @@ def check_document(document: Mapping[str, Any]) -> None:
     """Raise ``Malformed`` for contexts that are not known, and for a shape that would cost too much or state nothing."""
     contexts = document.get("@context")
     if not isinstance(contexts, list) or not 1 <= len(contexts) <= MAX_CONTEXTS or contexts[0] != VC_CONTEXT:
-        malformed(f"the contexts are no list of at most {MAX_CONTEXTS} that begins with that of the data model 2.0")
+        malformed(f"the contexts are not a list of at most {MAX_CONTEXTS} that begins with that of the data model 2.0")
     for context in contexts:
         _check_context(context)
     _check_type(document)
@@ -139,7 +139,7 @@ def _check_purpose(proof: Mapping[str, Any]) -> None:
 def _check_type(document: Mapping[str, Any]) -> None:
     types = document.get("type")
     if "VerifiableCredential" not in (types if isinstance(types, list) else [types]):
-        malformed("it is no VerifiableCredential")
+        malformed("it is not a VerifiableCredential")
 
 
 def _own_proof(proof: Any) -> Mapping[str, Any]:
@@ -158,7 +158,7 @@ def _check_context(context: Any) -> None:
         if context not in CONTEXTS:
             malformed("a context is not among those that this service has")
     elif not isinstance(context, dict) or len(context) > MAX_TERMS:
-        malformed("a context is no map of terms")
+        malformed("a context is not a map of terms")
     elif not all(
         isinstance(iri, str) and (term == "@vocab" or not term.startswith("@")) for term, iri in context.items()
     ):
@@ -167,7 +167,7 @@ def _check_context(context: Any) -> None:
 
 def _check_shape(value: Any, depth: int) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        malformed("a number is none")
+        malformed("a number is invalid")
     if value is None or value == []:
         malformed("a member has no value, and no issuer would have signed it")
     if not isinstance(value, dict | list):
@@ -202,4 +202,4 @@ def _time(value: Any) -> datetime | None:
     try:
         return times.parse(value)
     except ValueError:
-        malformed("a time is none")
+        malformed("a time is invalid")

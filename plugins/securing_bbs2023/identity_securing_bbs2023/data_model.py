@@ -111,7 +111,7 @@ def _check_digests(resource: Mapping[str, Any]) -> None:
 
 
 def _sha256(text: str) -> bytes | None:
-    """Return the SHA-256 in a digest; None for another hash. What is no digest is one that never matches."""
+    """Return the SHA-256 in a digest; None for another hash. What is not a digest is one that never matches."""
     try:
         if text.startswith("sha256-"):
             return base64.b64decode(text.removeprefix("sha256-"), validate=True)

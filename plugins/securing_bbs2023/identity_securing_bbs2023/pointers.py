@@ -21,7 +21,7 @@ class _Sparse(dict[int, Any]):
 
 def select(document: Mapping[str, Any], pointers: Sequence[str]) -> dict[str, Any]:
     """Return a document of the same contexts with what the pointers select; the document itself is not changed. Raises
-    ``Malformed`` for a pointer that is none, or to nothing."""
+    ``Malformed`` for a malformed pointer, and one to nothing."""
     if len(pointers) > MAX_POINTERS:
         malformed(f"there are more than {MAX_POINTERS} pointers")
     selected: dict[str, Any] = {"@context": _copied(document["@context"]), **_named(document)}
@@ -34,7 +34,7 @@ def select(document: Mapping[str, Any], pointers: Sequence[str]) -> dict[str, An
 def _parts(pointer: str) -> list[str]:
     """Return the reference tokens (RFC 6901 §3, §4)."""
     if len(pointer) > MAX_POINTER_CHARACTERS or (pointer and pointer[0] != "/") or _ESCAPE.search(pointer):
-        malformed("a pointer is no JSON pointer")
+        malformed("a pointer is not a JSON pointer")
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 

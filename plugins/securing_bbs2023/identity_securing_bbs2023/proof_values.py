@@ -59,7 +59,7 @@ def decode_base(text: Any) -> BaseProofValue:
     if [type(part) for part in value[:4]] != [bytes] * 4 or [len(part) for part in value[:4]] != [80, 64, 96, 32]:
         malformed("a part of the base proof is not as long as it is")
     if not isinstance(value[4], list) or not all(isinstance(pointer, str) for pointer in value[4]):
-        malformed("the mandatory pointers are no texts")
+        malformed("the mandatory pointers are not texts")
     return BaseProofValue(*value)
 
 
@@ -82,7 +82,7 @@ def _ascend(indexes: list[Any]) -> bool:
 
 def _decoded(text: Any, header: bytes, otherwise: str) -> list[Any]:
     if not isinstance(text, str) or not text.startswith("u"):
-        malformed("the proof value is no base64url multibase")
+        malformed("the proof value is not base64url multibase")
     try:
         data = base64url_decode(text[1:])
         value = cbor.decode(data[len(header) :]) if data.startswith(header) else None

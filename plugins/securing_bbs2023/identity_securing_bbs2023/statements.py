@@ -79,7 +79,7 @@ class Statements:
             raise
         except (JsonLdError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             # PyLD meets input that it did not expect with errors of Python.
-            malformed("the document is no JSON-LD with contexts that are known here")
+            malformed("the document is not JSON-LD with contexts that are known here")
         if len(expanded) != 1:
             malformed("the document says nothing, or several things")
         _check_expanded(expanded, skolems)

@@ -67,7 +67,7 @@ class _Tree(Struct):
             return found
         for predicate, objects in self.nodes.get(name, {}).items():
             if predicate == _TYPE and any(one["type"] != "IRI" for one in objects):
-                malformed("a type is no IRI")
+                malformed("a type is not an IRI")
             if predicate == _TYPE:
                 found["@type"] = [one["value"] for one in objects]
             else:

@@ -64,7 +64,7 @@ class Concealing(Struct):
         number up."""
         digests = [self._disclose(name, value) for name, value in members.items()]
         digests += [digest_of(multibase.base64url_encode(self.random(32))) for _ in range(-len(digests) % DECOYS_TO)]
-        # The order says nothing about names; what an attacker could guess of a shuffle is no secret in itself, its seed is random.
+        # The order says nothing about names; what an attacker could guess of a shuffle is not a secret in itself, its seed is random.
         permutation.Random(self.random(32)).shuffle(digests)  # noqa: S311
         return {DIGESTS: [*digests]}
 
@@ -108,7 +108,7 @@ class _Opening(Struct):
         found = {name: self.value(member, depth + 1) for name, member in value.items() if name != DIGESTS}
         digests = value.get(DIGESTS, [])
         if not isinstance(digests, list):
-            raise ValueError("_sd is no array")
+            raise ValueError("_sd is not an array")
         for digest in digests:
             disclosure = self._take(digest)
             if disclosure is None:
@@ -136,7 +136,7 @@ class _Opening(Struct):
     def _take(self, digest: Any) -> Disclosure | None:
         """Return the disclosure of a digest, None for a decoy and for a withheld claim."""
         if not isinstance(digest, str):
-            raise ValueError("a digest is no text")
+            raise ValueError("a digest is not text")
         if digest in self.seen:
             raise ValueError("a digest stands in two places")
         self.seen.add(digest)

@@ -117,5 +117,5 @@ class PresentedSdJwt(Struct, frozen=True):
 def _text(members: Mapping[str, Any], name: str) -> str:
     value = members.get(name)
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not text")
     return value

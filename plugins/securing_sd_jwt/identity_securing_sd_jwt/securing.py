@@ -119,7 +119,7 @@ def _refused(reason: str) -> InvalidCredential:
 
 
 def _steps(pointer: str) -> list[str]:
-    """RFC 6901 §3. Raises ``InvalidCredential`` for what is no pointer, and for that to everything."""
+    """RFC 6901 §3. Raises ``InvalidCredential`` for what is not a pointer, and for that to everything."""
     parts = pointer.split("/")
     if len(pointer) > MAX_POINTER or parts[0] or len(parts) < 2:
         raise _refused("not a JSON pointer to a claim")
@@ -134,7 +134,7 @@ def _is_claim(pointer: str, claims: Mapping[str, Any]) -> bool:
 
 
 def _keep(steps: Sequence[str], concealed: Any, whole: Any, known: Mapping[str, Disclosure], kept: set[str]) -> None:
-    """Add to ``kept`` what opens the way to a claim, and all that the claim holds. Raises ``InvalidCredential`` where there is none."""
+    """Add to ``kept`` what opens the way to a claim, and all that the claim holds. Raises ``InvalidCredential`` where there is invalid."""
     for step in steps:
         if not isinstance(whole, dict) or step not in whole or not isinstance(concealed, dict):
             raise _refused("a pointer leads to nothing")

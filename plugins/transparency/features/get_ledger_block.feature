@@ -15,6 +15,6 @@ Feature: List the entries of a block
 
   @getLedgerBlock
   @400:INVALID_REQUEST
-  Scenario: What is no number of a block
+  Scenario: What is not a number of a block
     When getLedgerBlock is asked for what is malformed
     Then the answer is 400 INVALID_REQUEST

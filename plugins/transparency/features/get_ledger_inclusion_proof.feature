@@ -30,7 +30,7 @@ Feature: Prove that an entry is in the log
 
   @getLedgerInclusionProof
   @406:NOT_ACCEPTABLE
-  Scenario: A proof is no picture
+  Scenario: A proof is not a picture
     Given Hana has a DID
     When Vera asks for a proof of the DID of Hana as a picture
     Then the answer is 406 NOT_ACCEPTABLE

@@ -22,6 +22,6 @@ Feature: Get an entry of the ledger by its transaction hash
 
   @getLedgerTransaction
   @400:INVALID_REQUEST
-  Scenario: What is no transaction hash
+  Scenario: What is not a transaction hash
     When getLedgerTransaction is asked for what is malformed
     Then the answer is 400 INVALID_REQUEST

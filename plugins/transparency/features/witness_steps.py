@@ -61,7 +61,7 @@ def approves(machine: Machine, name: str) -> None:
     log, file = machine.apart / "did.jsonl", machine.apart / "did-witness.json"
     log.write_text(machine.identity("did", "log", "get", machine.dids["Hana"]).stdout)
     if name == "Eve":
-        # Her own program approves of whatever she likes: here with Wendy's name over a signature that is none.
+        # Her own program approves of whatever she likes: here with Wendy's name over an invalid signature.
         version = json.loads(log.read_text().splitlines()[-1])["versionId"]
         key = machine.dids["Wendy"].removeprefix("did:key:")
         proof = {"type": "DataIntegrityProof", "cryptosuite": "eddsa-jcs-2022", "proofPurpose": "assertionMethod"}

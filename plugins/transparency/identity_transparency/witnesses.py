@@ -41,10 +41,10 @@ def read_witnesses(settings: Settings) -> WitnessPolicy | None:
         ) from error
     for one in policy.witnesses:
         if one.url is not None and not is_prefix(one.url):
-            says = f"The URL of the witness {label(one.name)} is none."
+            says = f"The URL of the witness {label(one.name)} is invalid."
             raise _wrong(settings, says, "write its submission prefix, such as https://witness.example.org/prefix")
     if not policy.is_met([one.name for one in policy.witnesses if one.url is not None]):
-        says = "The witnesses that have a URL are no quorum: no checkpoint would ever be valid."
+        says = "The witnesses that have a URL are not a quorum: no checkpoint would ever be valid."
         raise _wrong(settings, says, "give the witnesses of the quorum their submission prefixes")
     return policy
 
@@ -111,7 +111,7 @@ async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWi
             if one.url is None:
                 raise WitnessFailed("the policy has no URL of it")
             if not is_prefix(one.url):
-                raise WitnessFailed("its URL in the policy is none")
+                raise WitnessFailed("its URL in the policy is invalid")
             note = await HttpWitness(http, one.url).latest(keys.present.name)
             if note is None:
                 return None
@@ -120,7 +120,7 @@ async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWi
                 if cosigned_at(Note.parse(note), one.key) is not None:
                     return note
             except (Malformed, Refuted) as error:
-                raise WitnessFailed(f"what it shows is no checkpoint of this log: {error}") from error
+                raise WitnessFailed(f"what it shows is not a checkpoint of this log: {error}") from error
             raise WitnessFailed("it shows a checkpoint that it has not cosigned")
 
         answers = await asyncio.gather(*map(latest, policy.witnesses), return_exceptions=True)

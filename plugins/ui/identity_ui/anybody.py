@@ -164,7 +164,7 @@ def _version(text: str | None) -> int | None:
     if text is None:
         return None
     if not re.fullmatch(r"[1-9][0-9]{0,9}", text, re.ASCII):
-        raise InvalidRequest("The version is no number.", details={"parameter": "version"})
+        raise InvalidRequest("The version is not a number.", details={"parameter": "version"})
     return int(text)
 
 
@@ -190,11 +190,11 @@ def _predicate(line: str) -> dict[str, Any]:
 
 
 def _pasted(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the request that a form stands for. Raises ``InvalidRequest`` for what is no proof."""
+    """Return the request that a form stands for. Raises ``InvalidRequest`` for what is not a proof."""
     try:
         value = strict_json.loads(given["proof"].encode())
     except strict_json.JsonRefused as error:
-        raise InvalidRequest(f"This is no JSON: {error.reason}.") from None
+        raise InvalidRequest(f"This is not JSON: {error.reason}.") from None
     if isinstance(value, dict) and isinstance(value.get("proof"), dict):
         value = value["proof"]
     if not isinstance(value, dict):
@@ -212,4 +212,4 @@ def _typed(value: Mapping[str, Any]) -> VerifyProofRequest:
     try:
         return convert(value, VerifyProofRequest)
     except ValidationError as error:
-        raise InvalidRequest(f"This is no proof: {error}.") from None
+        raise InvalidRequest(f"This is not a proof: {error}.") from None

@@ -202,7 +202,7 @@ def _number(request: Request, name: str, default: int) -> int:
     if text is None:
         return default
     if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise InvalidRequest(f"{name} is no number.", details={"parameter": name})
+        raise InvalidRequest(f"{name} is not a number.", details={"parameter": name})
     return min(int(text), default)
 
 

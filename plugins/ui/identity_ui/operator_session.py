@@ -62,7 +62,7 @@ class OperatorSessions(CookieSessions):
         request.answer_headers = (*request.answer_headers, self._written(said))
 
     async def find(self, request: Request) -> OperatorSession | None:
-        """Return the session of the request; None where there is none, or its key is no administrator's any more."""
+        """Return the session of the request; None where there is none, or its key is not an administrator's any more."""
         said = self._read(request)
         if said is None or await self._has_ended(said["id"]):
             return None

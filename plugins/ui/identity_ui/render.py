@@ -178,7 +178,7 @@ async def _static(name: str, request: Request) -> Answer:
 
 
 def takes_gzip(accepted: str | None) -> bool:
-    """Return whether an ``Accept-Encoding`` (RFC 9110 §12.5.3) names gzip, and not with a weight of 0 or one that is none."""
+    """Return whether an ``Accept-Encoding`` (RFC 9110 §12.5.3) names gzip, and not with a weight of 0 or an invalid one."""
     for each in (accepted or "").split(","):
         coding, parameter, weight = each.partition(";")
         if coding.strip(" \t").lower() == "gzip":

@@ -63,7 +63,7 @@ class VerifierPages(Struct, frozen=True):
             handler, body = self._handlers.answer_verifier_request, AnswerVerifierRequestRequest(proof=proof["proof"])
             verdict = await ask(handler, request, path=request.path, body=body)
         except strict_json.JsonRefused as error:
-            return await self._request(request, 422, refusal=InvalidRequest(f"This is no JSON: {error.reason}."))
+            return await self._request(request, 422, refusal=InvalidRequest(f"This is not JSON: {error.reason}."))
         except IdentityError as error:
             if error.status >= 500:
                 raise

@@ -42,7 +42,7 @@ Feature: Resolve a DID or dereference a DID URL
     Then the answer is 304
 
   @400:INVALID_DID_URL
-  Scenario: A version that is no number
+  Scenario: A version that is not a number
     Given Hana has a DID
     When what follows the DID of Hana is ?versionId=first
     Then the answer is 400 INVALID_DID_URL

@@ -27,13 +27,13 @@ Feature: Resolve a DID or dereference a DID URL, with the options in the body
     And it leads to the service of Hana
 
   @400:INVALID_REQUEST
-  Scenario: A version that is no text
+  Scenario: A version that is not text
     Given Hana has a DID
     When the DID of Hana is posted with a number for versionId
     Then the answer is 400 INVALID_REQUEST
 
   @400:INVALID_DID_URL
-  Scenario: A version that is no number
+  Scenario: A version that is not a number
     Given Hana has a DID
     When the DID of Hana is posted with ?versionId=first behind it
     Then the answer is 400 INVALID_DID_URL

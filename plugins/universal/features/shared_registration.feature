@@ -24,7 +24,7 @@ Feature: Registrars are asked like everything else
       | registerDidDeactivation |
 
   @400:INVALID_DID
-  Scenario Outline: A text that is no DID
+  Scenario Outline: A text that is not a DID
     When a registrar begins <operation> for the DID did:ids:short
     Then the answer is 400 INVALID_DID
 

@@ -124,7 +124,7 @@ def endpoint(did: Did, document: bytes, url: DidUrl) -> str:
     """Return the URI of the service that ``url`` names, with its relative reference and its fragment (DID Resolution §5.1).
 
     Of a set the first URI counts, and a map has none. Raises ``DidUrlNotFound``: when the document has no such service or URI.
-    Raises ``InvalidDidUrl``: when the reference is no relative
+    Raises ``InvalidDidUrl``: when the reference is not a relative
     reference without an authority, when the result has another origin or is not an absolute URI, or when both have a fragment."""
     services = orjson.loads(document).get("service", ())
     names = (f"{did}#{url.service}", f"#{url.service}")

@@ -19,7 +19,7 @@ from identity_universal.wire import DOCUMENT
 
 
 def _identifier_handlers(kernel: Kernel, dids: DidHandlers) -> IdentifierHandlers:
-    """Return the handlers of the tag ``identifiers``. Raises ``StartError``: for a setting that is no DID."""
+    """Return the handlers of the tag ``identifiers``. Raises ``StartError``: for a setting that is not a DID."""
     try:
         listed = [kernel.dids.parse(text) for text in kernel.settings.server.test_identifiers]
     except InvalidDid as error:

@@ -71,7 +71,7 @@ class _DocumentParts(Struct):
     def read(cls, did: str, value: Any, *, whole: bool = True) -> _DocumentParts:
         """Shape and types. Of what shall go an ``id`` is enough, where it is not ``whole``. Raises ``InvalidDocument``."""
         if type(value) is not dict or value.keys() - _MEMBERS:
-            raise InvalidDocument("The document is no object, or has a member that is unknown.")
+            raise InvalidDocument("The document is not an object, or has a member that is unknown.")
         if value.get("id", did) != did or value.get("controller", did) not in (did, [did]):
             raise InvalidDocument("The document is of another DID, or names another controller.")
         purposes: dict[str, list[str]] = {}
@@ -169,7 +169,7 @@ def _listed(did: str, value: Object, member: str, needed: frozenset[str] | set[s
 def _texts(value: Object, member: str) -> list[str]:
     found = read_list(value, member)
     if {*map(type, found)} - {str} or len({*found}) != len(found):
-        raise InvalidDocument("A member lists what is no text, or something twice.", details={"member": member})
+        raise InvalidDocument("A member lists what is not text, or something twice.", details={"member": member})
     return list(found)
 
 
@@ -190,7 +190,7 @@ def read_list(value: Object, member: str) -> list[Any]:
     """Return a list of a document, empty where it is missing. Raises ``InvalidDocument``."""
     found = value.get(member, [])
     if type(found) is not list:
-        raise InvalidDocument("A member of the document is no list.", details={"member": member})
+        raise InvalidDocument("A member of the document is not a list.", details={"member": member})
     return found
 
 

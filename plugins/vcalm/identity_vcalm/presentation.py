@@ -51,10 +51,10 @@ class SignedPresentation(Struct, frozen=True):
         """Raise ``PresentationRefused`` for what has another form."""
         types, holder, proof = value.get("type"), value.get("holder"), value.get("proof")
         if "VerifiablePresentation" not in (types if isinstance(types, list) else [types]):
-            raise PresentationRefused("PARSING_ERROR", "it is no VerifiablePresentation")
+            raise PresentationRefused("PARSING_ERROR", "it is not a VerifiablePresentation")
         contexts = value.get("@context")
         if not isinstance(contexts, list) or contexts[:1] != [VC_CONTEXT]:
-            raise PresentationRefused("PARSING_ERROR", f"its @context is no list that begins with {VC_CONTEXT}")
+            raise PresentationRefused("PARSING_ERROR", f"its @context is not a list that begins with {VC_CONTEXT}")
         name = holder.get("id") if isinstance(holder, dict) else holder
         if not isinstance(name, str) or not isinstance(proof, dict):
             raise PresentationRefused("PARSING_ERROR", "it has no holder, or not one proof")

@@ -45,7 +45,7 @@ Feature: Ask what a delegated proof would be refused for
     Then the answer is 403 FORBIDDEN
 
   @400:INVALID_DID
-  Scenario: A holder that is no DID
+  Scenario: A holder that is not a DID
     Given Hana lets Aki prove things about her
-    When Aki asks what a proof with a holder that is no DID would be refused for
+    When Aki asks what a proof with a holder that is not a DID would be refused for
     Then the answer is 400 INVALID_DID

@@ -56,7 +56,7 @@ Feature: Ask a wallet for a presentation
     Then the answer is 400 INVALID_REQUEST
 
   @400:INVALID_DID
-  Scenario: A verifier that is no DID
+  Scenario: A verifier that is not a DID
     When an operator asks a wallet in the name of an invalid DID
     Then the answer is 400 INVALID_DID
 

@@ -179,7 +179,7 @@ def read_request(request: Request) -> str:
     except JsonRefused as error:
         raise OauthRefusal("invalid_credential_request", f"The body was refused: {error.reason}.") from None
     if not isinstance(body, dict):
-        raise OauthRefusal("invalid_credential_request", "The body is no JSON object.")
+        raise OauthRefusal("invalid_credential_request", "The body is not a JSON object.")
     if "credential_identifier" in body:
         raise OauthRefusal("unknown_credential_identifier", "Tokens of this service name no identifiers.")
     if "credential_response_encryption" in body:

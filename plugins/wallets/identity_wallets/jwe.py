@@ -20,7 +20,7 @@ ENCODINGS: Final = ("A256GCM", "A128GCM")
 
 
 class JweInvalid(Exception):
-    """The text is no JWE to this key."""
+    """The text is not a JWE to this key."""
 
 
 class _JweRegistry(jwe.JWERegistry):
@@ -44,7 +44,7 @@ def decrypt(secret: bytes, text: str) -> bytes:
     try:
         found = jwe.decrypt_compact(text.encode("ascii"), key, registry=_REGISTRY)
     except (errors.JoseError, InvalidTag, ValueError, TypeError, KeyError) as error:
-        # What is no JWE at all joserfc refuses in many ways.
+        # What is not a JWE at all joserfc refuses in many ways.
         raise JweInvalid from error
     if found.plaintext is None:
         raise JweInvalid

@@ -73,7 +73,7 @@ def read_token(text: str | None) -> Any:
     try:
         return strict_json.loads((text or "").encode())
     except strict_json.JsonRefused as error:
-        raise OauthRefusal("invalid_request", f"vp_token is no JSON that can be read: {error.reason}.") from None
+        raise OauthRefusal("invalid_request", f"vp_token is not JSON that can be read: {error.reason}.") from None
 
 
 def _redirect_answer(redirect: str | None) -> Answer:

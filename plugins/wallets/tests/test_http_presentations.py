@@ -391,7 +391,7 @@ WISHES: dict[str, dict[str, Any]] = {
     "a claim whose name is none": wanting([AGE | {"id": "a b"}], [["a b"]]),
     "two of one id": {"credentials": [{"id": "a", "schemaId": "x"}, {"id": "a", "schemaId": "y"}]},
     "none": {"credentials": []},
-    "an id that is no name": {"credentials": [{"id": "a b", "schemaId": "x"}]},
+    "an id that is not a name": {"credentials": [{"id": "a b", "schemaId": "x"}]},
     "an empty path": {"credentials": [{"id": "a", "schemaId": "x", "claims": [{"path": []}]}]},
     "no value": valued(),
     "a value that is a number with a fraction": valued(1.5),

@@ -342,7 +342,7 @@ PROOFS: dict[str, Callable[[Wallet, str], Any]] = {
     "two keys": lambda one, to: one.proof(to, {"kid": one.did_key}),
     "no key": lambda one, to: one.proof(to, {"jwk": DROP}),
     "a certificate": lambda one, to: one.proof(to, {"jwk": DROP, "x5c": ["AA"]}),
-    "a kid that is no DID": lambda one, to: one.proof(to, {"jwk": DROP, "kid": "key-1"}),
+    "a kid that is not a DID": lambda one, to: one.proof(to, {"jwk": DROP, "kid": "key-1"}),
     "a DID that is unknown": lambda one, to: one.proof(to, {"jwk": DROP, "kid": "did:ids:QmAbsent#key"}),
     "a DID elsewhere": lambda one, to: one.proof(to, {"jwk": DROP, "kid": "did:web:127.0.0.1%3A1#key"}),
     "a crit": lambda one, to: one.proof(to, {"crit": ["exp"]}),

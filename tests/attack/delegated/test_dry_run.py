@@ -1,4 +1,4 @@
-"""checkDelegatedProof is no oracle: it says the same of two requests where only the attribute, or what others have asked, differs."""
+"""checkDelegatedProof is not an oracle: it says the same of two requests where only the attribute, or what others have asked, differs."""
 
 from __future__ import annotations
 

@@ -137,4 +137,4 @@ def test_age_that_is_no_number_of_seconds_is_refused(
     words = ["answer.json", "log.jsonl", "age", "gte", "18", "--audience", SHOP, "--challenge", CHALLENGE]
     status, errors = run_here([*words, f"--max-age={age}"])
     assert status == 2
-    assert f"argument --max-age: '{age}' is no whole number of seconds: give one such as 300" in errors
+    assert f"argument --max-age: '{age}' is not a whole number of seconds: give one such as 300" in errors

@@ -116,7 +116,7 @@ def test_cookie_is_for_these_pages_alone(target: Target) -> None:
         assert secret not in said
     for path in ("/admin/api-keys", "/audit", "/dids", "/delegations"):
         assert target.wire.call("GET", PREFIX + path, None, {"Cookie": value}).status == 401
-    # A holder's cookie is no operator's, and an operator's no holder's, whatever its name.
+    # A holder's cookie is not an operator's, and an operator's no holder's, whatever its name.
     holder_name, _, holder_text = cookie_of(begin(target.stranger.holder())).partition("=")
     assert not is_signed_in(target, f"{name}={holder_text}")
     assert page(target, "/ui/home", f"{holder_name}={text}").status == 303

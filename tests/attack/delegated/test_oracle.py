@@ -204,7 +204,7 @@ def test_many_delegations(people: People) -> None:
 
 
 def test_a_pinned_question_is_one_bit_however_often_it_is_asked(people: People) -> None:
-    """And the only one: what Hana fixed, Hana wanted told. It is no guess, so that nothing is suspended."""
+    """And the only one: what Hana fixed, Hana wanted told. It is not a guess, so that nothing is suspended."""
     scene = Scene.create(people, **DEFAULTS)
     for _ in range(4):
         token = scene.token(action="zkp.prove.age.gte.65")

@@ -184,7 +184,7 @@ def listening() -> Iterator[tuple[str, list[Any]]]:
 
 
 def test_references_are_looked_up_never_fetched(people: People) -> None:
-    """Another pair's, one that does not exist, and what is no reference at all: one answer."""
+    """Another pair's, one that does not exist, and what is not a reference at all: one answer."""
     scene = Scene.create(people)
     foreign = people.delegate(people.mallory, people.aki)
     other_agent = people.delegate(people.hana, people.mallory)

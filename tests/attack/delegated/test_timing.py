@@ -123,7 +123,7 @@ async def classes(rooms: Proving, seed: int, *, pinned: bool) -> tuple[dict[int,
 
     rooms.workers.before = fail
     order = [YES, NO] * (PAIRS + 50)
-    # In which order is no secret, and the same whenever the test is run.
+    # In which order is not a secret, and the same whenever the test is run.
     random.Random(seed).shuffle(order)
     measured: dict[int, list[float]] = {YES: [], NO: []}
     codes = set()

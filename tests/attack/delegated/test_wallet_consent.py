@@ -251,7 +251,7 @@ def test_a_consent_serves_no_other_request(home: AtHome) -> None:
 
 
 def test_secrets_of_wallet_and_custodian_are_not_glued(home: AtHome) -> None:
-    """Hana's other credential is on the custodian's secret; and a wallet's consent is no word in what the custodian keeps."""
+    """Hana's other credential is on the custodian's secret; and a wallet's consent is not a word in what the custodian keeps."""
     people = home.scene.people
     kept = people.issue(people.hana, suite=2)
     asked = home.build_request([ADULT])

@@ -102,6 +102,6 @@ def test_foreign_derived_proof_is_verified_by_vcalm(independent: Callable[[str, 
         moved = json.loads(json.dumps(theirs).replace(key["keyId"], other))
         cases = [{"credential": one, "resolver": resolver} for one in (theirs, changed, moved)]
         assert independent("bbs2023.mjs", {"contexts": documents(), "cases": cases}) == [True, False, False]
-        # What the issuer signed is no presentation.
+        # What the issuer signed is not a presentation.
         assert verdict(issued)[0] is False
         wire.close()

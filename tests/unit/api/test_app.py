@@ -14,7 +14,7 @@ from tests.toy_document import DOCUMENT, ToyHandlers, ask, build_toy
 def test_connexion_is_the_one_that_was_read() -> None:
     from importlib.metadata import version
 
-    assert version("connexion") == "3.3.0", "the dispatch uses parts of Connexion that are no documented API"
+    assert version("connexion") == "3.3.0", "the dispatch uses parts of Connexion that are not a documented API"
     assert connexion.AsyncApp
 
 

@@ -38,7 +38,7 @@ def test_a_log_that_is_wrong_still_is(identity: Commands, here: Path) -> None:
 )
 def test_malformed_address_names_an_example(identity: Commands, url: str) -> None:
     what, where, remedy = identity.refused("did", "resolve", "did:ids:x", "--url", url or " ", status=2)
-    assert what == "error: this is no address of a service"
+    assert what == "error: this is not an address of a service"
     assert url in where
     assert "http://127.0.0.1:8080" in remedy
 
@@ -64,7 +64,12 @@ POOR = [
     ("did create --keys n.json --key-type RSA", "key type is unknown", "Choose from Ed25519", "{"),
     ("did rotate --keys hana.json --key-type RSA", "key type is unknown", "Choose from Ed25519", "see the code"),
     ("did create --keys no/such/a.json", "No such file", "check that the place exists", ".new"),
-    ("did update --keys lacking.json --also-known-as x", "this is no keys file", "did create --keys FILE", "KeyError"),
+    (
+        "did update --keys lacking.json --also-known-as x",
+        "this is not a keys file",
+        "did create --keys FILE",
+        "KeyError",
+    ),
     ("did rotate --keys damaged.json", "authentication key is damaged", "bring the file back", "the options"),
     ("did resolve nonsense", "INVALID_DID", "Write the whole DID", "(not shown)"),
     ("did history did:ids:nope", "INVALID_DID", "Write the whole DID", "do: did:"),
@@ -84,7 +89,7 @@ POOR = [
     ("delegation create --keys hana.json --agent x --level 2 --pin a gte 1", "INVALID_DID", "did:METHOD", "do: did:"),
     ("ibct issue --keys hana.json --agent DID --delegation nope --predicate age gte", "uuid or URL", "ibct issue", "{"),
     ("credential schema create array.json", "no JSON object", "`identity credential schema create --help`", "this com"),
-    ("keys create --name a --scopes dids:creat", "'dids:creat' is no scope", "identity keys create", "Errno"),
+    ("keys create --name a --scopes dids:creat", "'dids:creat' is not a scope", "identity keys create", "Errno"),
     ("probe nope", "no address of a service", "http://127.0.0.1:8080", "Request URL"),
 ]
 

@@ -330,7 +330,7 @@ def test_a_folder_that_cannot_be_used(identity: Commands, here: Path) -> None:
 @pytest.mark.parametrize(
     ("workers", "environment", "says"),
     [
-        ("1", {"IDENTITY_SERVER_PROT": "1"}, "is no setting"),
+        ("1", {"IDENTITY_SERVER_PROT": "1"}, "is not a setting"),
         ("many", {}, "server.workers must be"),
         ("1", {"IDENTITY_DID_METHOD": "nope"}, "did.method"),
         # What is found out when the house opens: with several workers it is their parent that opens it first.

@@ -571,7 +571,7 @@ def test_a_path_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(DatabaseUnavailable) as caught:
         open_sqlite(tmp_path / "absent" / "x.sqlite")
     assert "cannot open" in caught.value.reason
-    (tmp_path / "junk.sqlite").write_bytes(b"this is no database, " * 500)
+    (tmp_path / "junk.sqlite").write_bytes(b"this is not a database, " * 500)
     with pytest.raises(DatabaseDamaged) as damaged:
         open_sqlite(tmp_path / "junk.sqlite")
     assert "cannot open" in damaged.value.reason

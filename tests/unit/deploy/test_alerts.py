@@ -40,7 +40,7 @@ def promtool(*arguments: object, given: bytes | None = None) -> None:
         give_up("promtool is not installed (Debian: prometheus)")
     done = subprocess.run([program, *map(str, arguments)], input=given, capture_output=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()
-    # What it advises against is no failure of its own.
+    # What it advises against is not a failure of its own.
     assert not done.stderr.strip(), done.stderr.decode()
 
 

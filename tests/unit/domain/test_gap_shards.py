@@ -157,7 +157,7 @@ def test_a_gap_of_another_key_epoch_list_or_pair_is_refused() -> None:
 
 
 def test_a_server_cannot_make_a_credential_look_revoked() -> None:
-    """The lower end is the handle in a file of the server's making: without a signature that is no revocation."""
+    """The lower end is the handle in a file of the server's making: without a signature that is not a revocation."""
     _, signatures = signed([100, 5_000])
     manifest, (data,) = gap_shards.publish(EPOCH, 1, (0, 100, 1_000, LAST_END), signatures)
     with pytest.raises(StatusListRefused):

@@ -17,6 +17,6 @@ def test_the_scopes_there_are() -> None:
     assert scopes.KNOWN == KNOWN
     scopes.require_known(KNOWN)
     scopes.require_known(())
-    with pytest.raises(InvalidRequest, match="'a' is no scope") as refused:
+    with pytest.raises(InvalidRequest, match="'a' is not a scope") as refused:
         scopes.require_known(["dids:create", "b", "a"])
     assert refused.value.details == {"field": "scopes", "supported": sorted(KNOWN)}

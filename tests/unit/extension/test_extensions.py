@@ -65,7 +65,7 @@ def test_extension_is_opened_after_an_optional_one() -> None:
         ([toy("a", after=("b",)), toy("b", requires=("a",))], "plugin a .*: requires the extension b"),
         ([toy("a"), (source("b"), toy("a")[1])], "plugin b .*: is a second extension a, beside that of plugin a"),
         ([toy("a", kernel=">=9")], "plugin a .*: needs version >=9 of the service, and this is"),
-        ([toy("a", kernel="newest")], "plugin a .*: 'newest' is no range of versions"),
+        ([toy("a", kernel="newest")], "plugin a .*: 'newest' is not a range of versions"),
         ([toy("A-1")], "its name is not of the form"),
         ([(source("a"), object())], "plugin a .*: identity_extend returned a object, not an Extension"),
     ],

@@ -346,7 +346,7 @@ def test_an_import_that_hangs_is_left_behind() -> None:
         (None, "returned a NoneType, not a Provider"),
         (Provider("To y", lambda settings, context: None), "whose name is not of the form"),
         (Provider("disabled", lambda settings, context: None), "with the reserved name disabled"),
-        (Provider("toy", lambda settings, context: None, dict), "whose settings are no dataclass"),
+        (Provider("toy", lambda settings, context: None, dict), "whose settings are not a dataclass"),
         (Provider("toy", None), "whose build cannot be called"),  # type: ignore[arg-type]
     ],
 )

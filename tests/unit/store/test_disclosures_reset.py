@@ -72,7 +72,7 @@ def test_earlier_agent_gets_no_new_disclosure(store: Store) -> None:
         await reset(store)
         assert not await ask(store, b"4", at=1)
         await fresh(store, "d-2", agent="did:ids:aki")
-        assert not await ask(store, b"4", "d-2", at=2), "a new delegation is no new memory"
+        assert not await ask(store, b"4", "d-2", at=2), "a new delegation is not a new memory"
         assert await ask(store, b"1", "d-2", at=2), "what is known may be asked again"
         await fresh(store, "d-3", parent_id="d-1")
         assert not await ask(store, b"5", "d-3", "d-1", at=2), "a child of an old delegation is old"

@@ -234,7 +234,7 @@ def test_versions_that_come_to_be_keyed_by_sequence_are_the_same(
         (f"did:ids:{number % 7}", 1 + number // 7, number, 90 - number, 1, 2, b"h", b"s", b"d", b"c", None, owner, mac)
         for number, (owner, mac) in enumerate(zip([*["key:one"] * 7, *[None] * 13], [None, *[b"m"] * 19], strict=True))
     ]
-    # SQLite keeps whatever it is given; a server refuses what is no number.
+    # SQLite keeps whatever it is given; a server refuses what is not a number.
     lost = [("did:ids:evil", 1, 0, "nowhere", 1, 2, b"h", b"s", b"d", b"c", None, None, b"m")] if url is None else []
     names = COLUMNS.split(", ")
     for row in kept + lost:

@@ -71,8 +71,8 @@ export const scalarOf = (message: Message): bigint => (typeof message === "bigin
 
 /** Decode a public key of 96 bytes. Throws `ProofRefused`. */
 export function readKey(octets: Octets): PublicKey {
-  check(octets.length === KEY_SIZE, "the bytes are no public key");
-  return { octets, point: refusing(() => decodeKeyPoint(octets), "the bytes are no public key") };
+  check(octets.length === KEY_SIZE, "the bytes are not a public key");
+  return { octets, point: refusing(() => decodeKeyPoint(octets), "the bytes are not a public key") };
 }
 
 /** Decode a proof with `hidden` responses of messages, and the challenge where it is the `lead`. Throws `ProofRefused`. */

@@ -368,7 +368,7 @@ async function verifiesAgent(key: Octets, message: Octets, signature: Octets): P
   try {
     return await verifiesRaw(key, message, signature);
   } catch (error) {
-    // A key that is no point, or of small order; a runtime without Ed25519 is another fault.
+    // A key that is not a point, or of small order; a runtime without Ed25519 is another fault.
     if (error instanceof Error && error.name === "NotSupportedError") throw error;
     return false;
   }

@@ -122,7 +122,7 @@ class Curve(Protocol):
         """Return the sum of the products; the identity for no points. Unequal lengths raise ``ValueError``."""
 
     def g1_public_msm(self, points: Sequence[G1], scalars: Sequence[int], /) -> G1:
-        """``g1_msm`` for scalars that are no secret, on which its time may depend; small ones are faster."""
+        """``g1_msm`` for scalars that are not a secret, on which its time may depend; small ones are faster."""
 
     def g1_is_identity(self, a: G1, /) -> bool:
         """Return whether ``a`` is the identity."""

@@ -85,4 +85,4 @@ def check_public_key(raw: bytes) -> None:
     try:
         select().octets_to_g2(raw)
     except InvalidPoint as fault:
-        raise InvalidBlsKey("the bytes are no public key") from fault
+        raise InvalidBlsKey("the bytes are not a public key") from fault

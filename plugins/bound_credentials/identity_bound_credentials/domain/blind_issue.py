@@ -119,7 +119,7 @@ class CommittedRequest(Hidden, Struct, frozen=True):
         try:
             data = [base64url_decode(text) for text in (nonce, commitment, signature)]
         except ValueError:
-            raise ExchangeRefused("a member of the request is no base64url") from None
+            raise ExchangeRefused("a member of the request is not base64url") from None
         return cls(data[0], data[1], method, data[2])
 
 

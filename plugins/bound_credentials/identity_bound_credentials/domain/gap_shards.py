@@ -157,7 +157,7 @@ class Manifest(Struct, frozen=True):
     def _read(cls, value: Any) -> Manifest:
         numbers = (value["edition"], value["gaps"], *value["firsts"])
         if not all(type(number) is int for number in numbers):
-            raise StatusListRefused("a number of the manifest is none")
+            raise StatusListRefused("a number of the manifest is malformed")
         return cls(
             StatusEpoch.from_members(value),
             value["edition"],

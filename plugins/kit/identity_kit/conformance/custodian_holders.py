@@ -115,7 +115,7 @@ class HolderPromises(ExaminedCustodian):
         assert check_consent(suite, alone.encoded, 1, b"message").pseudonym is None
 
     async def test_names_of_secrets_are_checked(self, keeper: KeepingCustodian) -> None:
-        """``KeyRefused`` for ids that are no names, and for a consent about nothing."""
+        """``KeyRefused`` for ids that are not names, and for a consent about nothing."""
         for name in REFUSED_NAMES:
             with pytest.raises(KeyRefused):
                 await keeper.commit_holder("hana", name, REQUEST)

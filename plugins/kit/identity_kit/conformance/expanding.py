@@ -58,7 +58,7 @@ class ExpandingDidMethodConformance:
             assert (state.previous_hash, state.deactivated) == (None, False)
             document = orjson.loads(state.document.encoded)
             assert document["id"] == text
-            assert document["@context"], "without its contexts a document is no JSON-LD"
+            assert document["@context"], "without its contexts a document is not JSON-LD"
             for key in document.get("verificationMethod", ()):
                 assert key["id"].startswith(f"{text}#")
                 assert key["controller"]

@@ -81,7 +81,7 @@ class KeyStoreConformance:
 
     @pytest.mark.parametrize("digest", NASTY)
     def test_nonsense_is_not_found(self, store: KeyStore, digest: str) -> None:
-        """Check that what is no digest is not found, and does no harm."""
+        """Check that what is not a digest is not found, and does no harm."""
         assert asyncio.run(store.find(digest)) is None, "nonsense found a key"
 
     async def test_many_at_once(self, store: KeyStore, known_key: str) -> None:

@@ -21,7 +21,7 @@ class PanelConformance:
 
     def test_it_has_a_title(self, panel: OperatorPanel) -> None:
         """``title`` is a text that is not empty, not too long, and stays the same."""
-        assert isinstance(panel.title, str), "the title is no text"
+        assert isinstance(panel.title, str), "the title is not text"
         assert 0 < len(panel.title.strip()) <= MOST_CHARACTERS, "the title is empty or too long"
         assert panel.title == panel.title, "the title changes"
 
@@ -35,10 +35,10 @@ class PanelConformance:
             self._check(table)
 
     def _check(self, table: PanelTable) -> None:
-        assert isinstance(table, PanelTable), "it is no PanelTable"
+        assert isinstance(table, PanelTable), "it is not a PanelTable"
         assert len(table.columns) <= MOST_COLUMNS, "there are more columns than a page shows"
         assert len(table.rows) <= MOST_ROWS, "there are more rows than a page shows"
         assert {len(row) for row in table.rows} <= {len(table.columns)}, "a row has more or fewer cells than columns"
         texts = [table.text, *table.columns, *(cell for row in table.rows for cell in row)]
-        assert all(isinstance(text, str) for text in texts), "something is no text"
+        assert all(isinstance(text, str) for text in texts), "something is not text"
         assert max(map(len, texts)) <= MOST_CHARACTERS, "a text is longer than a page shows"

@@ -154,7 +154,7 @@ class PresentingProverConformance:
 
     @pytest.mark.parametrize("junk", ["", "e30", "bnVsbA", "W10", "{}", "é" * 40, "A" * 400_000, "e30=", " e30"])
     def test_junk(self, prover: PresentingProver, case: BoundCase, junk: str) -> None:
-        """Check that what is no presentation is ``ProofInvalid``, and nothing else is raised."""
+        """Check that what is not a presentation is ``ProofInvalid``, and nothing else is raised."""
         with pytest.raises(ProofInvalid):
             prover.read_presentation(junk)
         with pytest.raises(ProofInvalid):

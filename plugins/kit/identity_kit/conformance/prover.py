@@ -196,7 +196,7 @@ class ProverConformance:
 
     def test_flipped_bits(self, prover: Prover, asked: Statement, proof: ZkProof) -> None:
         """No single bit of a proof can change: neither of its text, nor of what the text encodes."""
-        chosen = random.Random(proof.proof)  # noqa: S311 -- which bits are flipped is no secret
+        chosen = random.Random(proof.proof)  # noqa: S311 -- which bits are flipped is not a secret
         data, text = base64url_decode(proof.proof), proof.proof.encode()
         ends = [(raw, 8 * len(raw) - 1 - bit) for raw in (data, text) for bit in range(8)]
         flips = ends + [(raw, chosen.randrange(8 * len(raw))) for _ in range(self.rounds // 2) for raw in (data, text)]
@@ -219,7 +219,7 @@ class ProverConformance:
 
     @pytest.mark.parametrize("junk", ["", "e30", "bnVsbA", "W10", "{}", "é" * 40, "A" * 400_000, "e30=", " e30"])
     def test_junk(self, prover: Prover, asked: Statement, proof: ZkProof, junk: str) -> None:
-        """Check that what is no proof is ``ProofInvalid``, and nothing else is raised."""
+        """Check that what is not a proof is ``ProofInvalid``, and nothing else is raised."""
         with pytest.raises(ProofInvalid):
             prover.read(junk)
         with pytest.raises(ProofInvalid):

@@ -101,7 +101,7 @@ class SecuringConformance:
         assert all(isinstance(answer, ProofInvalid) for answer in answers[1::2]), "a bad one was accepted"
 
     async def test_another_key_is_refused(self, securing: SecuringFormat, presented: Secured, other_key: str) -> None:
-        """``ProofInvalid`` for another issuer's key, and for a text that is no key."""
+        """``ProofInvalid`` for another issuer's key, and for a text that is not a key."""
         for key in (other_key, "", "z", "z6Mk", "did:web:x#y"):
             with pytest.raises(ProofInvalid):
                 await securing.verify(presented, key)
@@ -151,7 +151,7 @@ class SecuringConformance:
     async def test_nothing_is_derived_from_what_does_not_verify(
         self, request: pytest.FixtureRequest, securing: SecuringFormat, secured: Secured, other_key: str
     ) -> None:
-        """``ProofInvalid`` for another issuer's key, ``InvalidCredential`` for pointers to nothing and for what is no pointer."""
+        """``ProofInvalid`` for another issuer's key, ``InvalidCredential`` for pointers to nothing and for what is not a pointer."""
         deriving, pointers = _deriving(securing), request.getfixturevalue("pointers")
         with pytest.raises(ProofInvalid):
             await deriving.derive(secured, other_key, pointers=pointers)

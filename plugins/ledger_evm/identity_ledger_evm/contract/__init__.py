@@ -21,7 +21,7 @@ _DIGEST: Final = b"identity-ledger-evm entry v1\n"
 
 
 class CallUnreadable(ValueError):
-    """The input of a transaction is no ``append`` of ours."""
+    """The input of a transaction is not an ``append`` of ours."""
 
 
 class Artifact(Struct, frozen=True):

@@ -67,7 +67,7 @@ def registered(document: DidDocument, uri: str) -> RegisteredRedirect:
     try:
         check_uri(uri, "redirect_uri")
     except InvalidDocument as error:
-        raise ValueError("this is no URI that anybody is sent to") from error
+        raise ValueError("this is not a URI that anybody is sent to") from error
     parts = urlsplit(uri)
     if "#" in uri or not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOCAL)):
         raise ValueError("the URI has a fragment, or is neither HTTPS nor on the own machine")
@@ -155,7 +155,7 @@ class AuthorizationCodes(Hidden, Struct, frozen=True):
         try:
             plain = sealing.unseal(self.secret, multibase.base64url_decode(text), _BOUND)
         except sealing.BoxInvalid as error:
-            raise ValueError("the text is none of ours") from error
+            raise ValueError("the text is not one of ours") from error
         name, client, is_native, redirect, challenge, audience, scopes, holder, key, expires = orjson.loads(plain)
         end, given = datetime.fromtimestamp(expires, UTC), frozenset[str](scopes)
         return AuthorizationCode(name, client, is_native, redirect, challenge, audience, given, holder, key, end)

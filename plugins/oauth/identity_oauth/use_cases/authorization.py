@@ -50,7 +50,7 @@ class GrantRefused(OauthRefusal):
     def __init__(self) -> None:
         super().__init__(
             "invalid_grant",
-            "The code is none of ours, has expired, was used, or was given for other parameters.",
+            "The code is not one of ours, has expired, was used, or was given for other parameters.",
             details={
                 "remedy": "Begin anew, and send the client, redirect_uri, resource and code_verifier of that request."
             },

@@ -138,7 +138,7 @@ def _scopes(wish: IssueTokenRequest) -> frozenset[str] | None:
     try:
         return None if isinstance(wish.scope, UnsetType) else token.parse_scopes(wish.scope)
     except ValueError as error:
-        raise InvalidRequest("scope is no list of scopes with single blanks.", details={"field": "scope"}) from error
+        raise InvalidRequest("scope is not a list of scopes with single blanks.", details={"field": "scope"}) from error
 
 
 GENUINE_KEPT: Final = 1024
@@ -200,7 +200,7 @@ class AuthenticateToken(Hidden, Struct, frozen=True):
         try:
             key = self.keys.verification_keys.get(envelope.key_id())
             if key is None:
-                raise ValueError("the kid is none of our keys")
+                raise ValueError("the kid is not one of our keys")
             if digest not in self.genuine:
                 key.verify(text)
                 self.genuine.store(digest, envelope)

@@ -52,7 +52,7 @@ STAGING: Final = ".backup-"
 PAGE: Final = 256
 # With these a start is refused, or what it serves is not what was written.
 OBSTACLES: Final = frozenset({"file", "ledger", "log", "storage"})
-NO_BACKUP = "this is no backup that can be restored"
+NO_BACKUP = "this is not a backup that can be restored"
 
 
 class LookedAt(Struct, frozen=True):

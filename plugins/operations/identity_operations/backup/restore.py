@@ -137,7 +137,7 @@ async def restore_backup(
             staging.rename(data_dir)
         except OSError as error:
             what = f"the data directory cannot be put in place: {error.strerror}"
-            fix = "name a directory that is no mount point, such as one in it"
+            fix = "name a directory that is not a mount point, such as one in it"
             raise StartError(what, str(data_dir), fix) from error
         sync_folder(data_dir.parent)
     return restored

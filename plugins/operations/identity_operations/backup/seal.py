@@ -93,7 +93,7 @@ class SealedReader:
         magic = source.read(len(MAGIC))
         if magic != MAGIC:
             newer = magic.startswith(_ANY_VERSION)
-            raise BackupInvalid("it was made by a newer version" if newer else "it is no backup")
+            raise BackupInvalid("it was made by a newer version" if newer else "it is not a backup")
         header = _header(source.readline(MOST_HEADER + 1))
         try:
             box = base64_decode(header.pop("key"))

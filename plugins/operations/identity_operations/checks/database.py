@@ -29,7 +29,7 @@ NETWORK_FILE_SYSTEMS: Final = frozenset(
 )
 ASKED: Final = ("fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names")
 STANDBYS: Final = "connected synchronous standbys"
-# A user who is no member of pg_monitor sees that a standby is connected, and not which kind it is.
+# A user who is not a member of pg_monitor sees that a standby is connected, and not which kind it is.
 QUESTION: Final = """
 SELECT name, setting FROM pg_settings WHERE name = ANY(%s)
 UNION ALL

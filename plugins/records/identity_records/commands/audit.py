@@ -220,7 +220,7 @@ def _remembered(path: Path) -> ChainHead | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        fail(f"the file is no head of an audit log: {error}", str(path), "name the one that --head wrote", status=2)
+        fail(f"the file is not a head of an audit log: {error}", str(path), "name the one that --head wrote", status=2)
 
 
 def _text(body: dict[str, Any]) -> str:

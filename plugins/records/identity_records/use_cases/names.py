@@ -101,7 +101,7 @@ class DescribeDids(Struct, frozen=True):
 def _place(origin: str) -> Location:
     """Return the place of the configuration. Raises ``InvalidDid``: when ``origin`` is not ``https://`` with a domain name."""
     if not origin.startswith("https://") or "/" in origin.removeprefix("https://"):
-        raise InvalidDid("The website is no https origin.")
+        raise InvalidDid("The website is not an https origin.")
     found = locate(Did.parse("did:web:" + origin.removeprefix("https://").replace(":", "%3A")))
     return Location(found.host, found.port, PATH)
 

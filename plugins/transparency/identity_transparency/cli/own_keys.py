@@ -93,7 +93,7 @@ def _rotate_log_key(
     if finish and (key_file is not None or next_hash is not None):
         misused("--finish begins no rotation", "leave --key-file and --next-hash out")
     if next_hash is not None and re.fullmatch(HASH, next_hash) is None:
-        misused("--next-hash is no hash of a multikey", "46 characters that begin with Qm")
+        misused("--next-hash is not a hash of a multikey", "46 characters that begin with Qm")
     secret = None if key_file is None else _secret(key_file)
     with _open_beside(settings, log_key_rotation, ", or --finish what was begun") as (runner, rotate):
         how = {} if hand_on_per_second is None else {"per_second": hand_on_per_second}

@@ -61,7 +61,7 @@ class GapRecord(Struct, frozen=True):
                 raise ValueError
             read = cls(*texts, *numbers, multibase.base64url_decode(value["digest"]))
         except (ValueError, KeyError, TypeError, IndexError):
-            raise StatusListRefused("the entry of the log is no record of a list") from None
+            raise StatusListRefused("the entry of the log is not a record of a list") from None
         if read.encoded != data:
             raise StatusListRefused("the entry of the log is not in its canonical form")
         return read

@@ -25,7 +25,7 @@ from identity_transparency.domain.checkpoint_keys import TrustedLog, no_growth, 
 
 FORMAT: Final = "identity-ledger-history/v1"
 IMMUTABLE: Final = "did:key:"
-"""A DID of this method is its own document; its one entry says when it was registered and is no log."""
+"""A DID of this method is its own document; its one entry says when it was registered and is not a log."""
 
 
 class LoggedHistory(Struct, frozen=True):
@@ -141,7 +141,7 @@ def require_places(did: str, lines: Sequence[bytes], placed: Sequence[LogLeaf], 
     places: dict[int, int] = {}
     for leaf in placed:
         if leaf.did != did or not 0 < leaf.version <= len(lines) or lines[leaf.version - 1] != leaf.entry:
-            raise Refuted(f"entry {leaf.sequence} of the log of the ledger is none of these")
+            raise Refuted(f"entry {leaf.sequence} of the log of the ledger is not one of these")
         places[leaf.version] = leaf.index
     in_order = [places[version] for version in sorted(places)]
     if in_order != sorted(set(in_order)):

@@ -261,7 +261,7 @@ class WitnessFeeder(Repeating):
         note = Note.parse(candidate.note + answer)
         found, key = note.find_signature(one.witness.key), one.witness.key
         if found is None or note.text != candidate.checkpoint.text:
-            raise Malformed("its answer is no cosignature by its key")
+            raise Malformed("its answer is not a cosignature by its key")
         at = cosigned_at(note, key)
         if at is None:
             raise Malformed("its cosignature cannot be verified here")

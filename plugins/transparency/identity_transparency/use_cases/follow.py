@@ -150,6 +150,6 @@ def _is_of(entry: bytes, own: str) -> bool:
     try:
         document = DidDocument.read(orjson.loads(entry)["state"])
     except (IdentityError, ValueError, LookupError, TypeError):
-        # Anyone may have written it, and then it is no entry of ours.
+        # Anyone may have written it, and then it is not an entry of ours.
         return False
     return Did.parse(document.did).method == SERVICE_METHOD and [one.multibase for one in document.methods] == [own]

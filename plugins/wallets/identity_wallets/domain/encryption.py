@@ -51,4 +51,4 @@ def _check(header: JsonValue) -> None:
     if not all(isinstance(point[name], str) for name in "xy") or not all(
         isinstance(header.get(name, ""), str) for name in _TEXTS
     ):
-        raise ValueError("a member of the header is no text")
+        raise ValueError("a member of the header is not text")

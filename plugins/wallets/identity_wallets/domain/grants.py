@@ -93,7 +93,7 @@ class WalletGrants(Hidden, Struct, frozen=True):
         try:
             plain = sealing.unseal(self.secret, multibase.base64url_decode(text), _bound(stage))
         except sealing.BoxInvalid as error:
-            raise ValueError("the text is none of ours") from error
+            raise ValueError("the text is not one of ours") from error
         identifier, credential_id, expires, code = orjson.loads(plain)
         grant = WalletGrant(identifier, credential_id, datetime.fromtimestamp(expires, UTC), code)
         if now >= grant.expires_at:
@@ -110,7 +110,7 @@ class WalletGrants(Hidden, Struct, frozen=True):
         data = multibase.base64url_decode(text) if len(text) <= MAX_TEXT else b""
         told, mac = data[:-_MAC_OCTETS], data[-_MAC_OCTETS:]
         if len(told) != 8 + _NONCE_OCTETS or not hmac.compare_digest(mac, self._mac(told)):
-            raise ValueError("the nonce is none of ours")
+            raise ValueError("the nonce is not one of ours")
         end = datetime.fromtimestamp(int.from_bytes(told[:8]), UTC)
         if now >= end:
             raise ValueError("the nonce has expired")

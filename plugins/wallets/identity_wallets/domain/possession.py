@@ -39,7 +39,7 @@ class PossessionProof(Struct, frozen=True):
             raise ValueError("the proof is too old")
         nonce = jws.claims.get("nonce")
         if not isinstance(nonce, str):
-            raise ValueError("nonce is no text")
+            raise ValueError("nonce is not text")
         return cls(jws, nonce, *_key(jws.header))
 
 
@@ -50,7 +50,7 @@ def _key(header: Mapping[str, Any]) -> tuple[JoseKey | None, str | None]:
         return JoseKey.of_jwk(header["jwk"]), None
     key_id = header["kid"]
     if not isinstance(key_id, str) or not key_id.startswith("did:") or len(key_id) > 2_048:
-        raise ValueError("the kid is no DID URL")
+        raise ValueError("the kid is not a DID URL")
     if key_id.startswith(DID_KEY):
         # A did:key says all that there is to know, also one on P-256, which no DID here may have as its own.
         return JoseKey.of_multikey(key_id.removeprefix(DID_KEY).partition("#")[0]), None

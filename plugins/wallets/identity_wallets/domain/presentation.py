@@ -145,8 +145,8 @@ class PresentationQuery(Hidden, Struct, frozen=True):
         return self.redirect_uri and f"{self.redirect_uri}{mark}response_code={response_code}"
 
     def claims(self, response_uri: str, now: datetime) -> dict[str, JsonValue]:
-        """Return the claims of the request object (OpenID4VP 1.0 §5). It has no ``iss``: wallets ignore one, or refuse one that is no bare
-        DID."""
+        """Return the claims of the request object (OpenID4VP 1.0 §5). It has no ``iss``: wallets ignore one, or refuse one that is not
+        a bare DID."""
         formats: dict[str, JsonValue] = {FORMAT: {"sd-jwt_alg_values": [ES256], "kb-jwt_alg_values": [ES256, "EdDSA"]}}
         of_verifier: dict[str, JsonValue] = {"vp_formats_supported": formats}
         if self.secret is not None:

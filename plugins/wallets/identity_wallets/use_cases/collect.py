@@ -54,7 +54,7 @@ class RedeemCode(Struct, frozen=True):
         try:
             grant = self.grants.open(Stage.CODE, code, now)
         except ValueError as error:
-            raise OauthRefusal("invalid_grant", "The code is none of ours, has expired, or was used.") from error
+            raise OauthRefusal("invalid_grant", "The code is not one of ours, has expired, or was used.") from error
         if (grant.transaction_code is None) != (transaction_code is None):
             needs = "needs a" if transaction_code is None else "takes no"
             raise OauthRefusal("invalid_request", f"This code {needs} tx_code.")
@@ -62,7 +62,7 @@ class RedeemCode(Struct, frozen=True):
             await self._guess(grant, transaction_code)
         row = ChallengeUseRow(grant.digest("code"), grant.digest("code")[:16], None, grant.expires_at)
         if not await self.spent.spend(row):
-            raise OauthRefusal("invalid_grant", "The code is none of ours, has expired, or was used.")
+            raise OauthRefusal("invalid_grant", "The code is not one of ours, has expired, or was used.")
         token = self.grants.for_token(grant, now)
         return self.grants.seal(Stage.TOKEN, token), token
 

@@ -1,4 +1,4 @@
-"""Notes, checkpoints, cosignatures, proofs as text and leaves: the specifications' own examples, and what is none."""
+"""Notes, checkpoints, cosignatures, proofs as text and leaves: the specifications' own examples, and what is invalid."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def test_malformed_policy_is_refused(text: str, says: str) -> None:
 
 
 def test_limits_leave_room_for_what_others_write() -> None:
-    """At least 32 of each (tlog-policy, "Implementation limits"); a chain of groups is no recursion."""
+    """At least 32 of each (tlog-policy, "Implementation limits"); a chain of groups is not a recursion."""
     lines = [f"log {key_of(number, LOG)}" for number in range(64)]
     lines += [f"witness w{number} {key_of(number)}" for number in range(64)]
     lines += ["group g0 all w0", *(f"group g{number} all g{number - 1}" for number in range(1, 200)), "quorum g199"]

@@ -228,7 +228,7 @@ def test_a_delegation_answers_three_different_questions(tmp_path: Path) -> None:
         with pytest.raises(DisclosureLimit) as refused:
             await rooms.ask(rooms.body(value=31, token=rooms.token(action=UNPINNED)))
         assert (refused.value.details["of"], refused.value.details["maxThresholds"]) == ("delegation", 3)
-        # What the holder pinned is no question of the agent's.
+        # What the holder pinned is not a question of the agent's.
         await rooms.proven(rooms.body(value=31, token=rooms.token(action="zkp.prove.age.gte.31")))
         assert await rooms.uses() == 6
 

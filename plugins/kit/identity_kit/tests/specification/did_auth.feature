@@ -72,7 +72,7 @@ Feature: DID Auth by challenge and response
       | rotate     |
       | recover    |
 
-  Scenario Outline: Another scheme is no DID Auth and no recovery key
+  Scenario Outline: Another scheme is not a DID Auth and no recovery key
     When the plain client sends <operation> with the <credential>
     Then the service responds 401
 

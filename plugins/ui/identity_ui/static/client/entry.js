@@ -97,17 +97,17 @@ export async function checkProof(proof, body, signers) {
 export const multihash = async (text) => base58(Uint8Array.from([0x12, 0x20, ...(await sha256(utf8(text)))]));
 export function record(value) {
     if (typeof value !== "object" || value === null || Array.isArray(value))
-        throw new TypeError("a part of the log is no object");
+        throw new TypeError("a part of the log is not an object");
     return value;
 }
 export function text(value) {
     if (typeof value !== "string")
-        throw new TypeError("a part of the log is no text");
+        throw new TypeError("a part of the log is not text");
     return value;
 }
 /** Texts, none of them twice. */
 export function texts(value, most = Infinity) {
-    demand(Array.isArray(value) && value.length <= most && new Set(value).size === value.length, "a list is no list, too long, or has something twice");
+    demand(Array.isArray(value) && value.length <= most && new Set(value).size === value.length, "a list is not a list, too long, or has something twice");
     return value.map(text);
 }
 export function demand(holds, otherwise) {

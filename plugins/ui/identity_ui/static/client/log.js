@@ -78,7 +78,7 @@ async function checkWebvh(states, expected) {
         throw refused(error, last);
     }
 }
-/** The error to throw: an error that is no refusal of the log is unchanged. */
+/** The error to throw: an error that is not a refusal of the log is unchanged. */
 function refused(error, index) {
     return error instanceof Unmet ? new LogInvalid(error.message, index + 1, error.requirement) : error;
 }
@@ -172,7 +172,7 @@ async function keysOf(before, parameters) {
     demand("updateKeys" in parameters && (!rotates || "nextKeyHashes" in parameters), "the entry does not say updateKeys and nextKeyHashes");
     const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys, MOST_KEYS), "nextKeyHashes" in parameters ? texts(parameters.nextKeyHashes, MOST_KEYS) : []];
     demand(updateKeys.length > 0 && updateKeys.every(isPublicKey), "the entry names no key, or what is none of Ed25519");
-    demand(nextKeyHashes.every((hash) => new RegExp(`^${HASH}$`).test(hash)), "nextKeyHashes has what is no hash");
+    demand(nextKeyHashes.every((hash) => new RegExp(`^${HASH}$`).test(hash)), "nextKeyHashes has what is not a hash");
     // The holder of the present key alone must not be able to pass the log on.
     const goesOn = nextKeyHashes.length > 0 || (before === undefined && !("nextKeyHashes" in parameters));
     demand(goesOn === (before === undefined || !ends), "a log that pre-rotates does so until its end");

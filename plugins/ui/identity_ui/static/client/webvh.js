@@ -67,7 +67,7 @@ async function signersOf(before, said, own) {
         demand(committed.includes(await multihash(key)), "the entry before did not commit to a key of updateKeys");
     const signers = before === undefined || rotates ? own : before.updateKeys;
     for (const key of signers)
-        demand(isPublicKey(key), "an update key is no Ed25519 multikey");
+        demand(isPublicKey(key), "an update key is not an Ed25519 multikey");
     return signers;
 }
 function didOf(before, document, scid, portable) {
@@ -75,7 +75,7 @@ function didOf(before, document, scid, portable) {
     const [, named, host = "", path = ""] = DID.exec(did) ?? [];
     demand(named === scid, "the document is one of another DID");
     const [, top] = HOST.exec(host) ?? [];
-    demand(top !== undefined && !NUMBER.test(top), "the host is no domain name");
+    demand(top !== undefined && !NUMBER.test(top), "the host is not a domain name");
     for (const segment of path.split(":").slice(1).map(unescaped))
         demand(segment !== "." && segment !== ".." && !/[\p{C}\p{Z}/\\?#%]/u.test(segment.replaceAll(" ", "")), "the path leaves its place");
     if (before === undefined || did === before.did)
@@ -98,7 +98,7 @@ function witnessesOf(value) {
     const ids = said.witnesses.map((one) => text(record(one).id).replace(/^did:key:/, ""));
     const [keys, threshold] = [texts(ids), Number(said.threshold)];
     for (const key of keys)
-        demand(isPublicKey(key), "a witness key is no Ed25519 multikey");
+        demand(isPublicKey(key), "a witness key is not an Ed25519 multikey");
     const isReachable = typeof said.threshold === "number" && Number.isInteger(threshold) && 1 <= threshold && threshold <= keys.length;
     demand(isReachable, "the threshold cannot be met, or asks for nobody");
     return { threshold, keys };

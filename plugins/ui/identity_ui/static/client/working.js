@@ -130,8 +130,8 @@ export class Working {
         for (const { type, publicKeyMultibase } of this.methods)
             checkKey(type, publicKeyMultibase);
         for (const { id, type, serviceEndpoint } of this.services) {
-            demand(FRAGMENT.test(id.slice(did.length + 1)) && id.startsWith(`${did}#`), "the id of a service is no fragment of the DID");
-            demand(TERM.test(type), "the type of a service is no term");
+            demand(FRAGMENT.test(id.slice(did.length + 1)) && id.startsWith(`${did}#`), "the id of a service is not a fragment of the DID");
+            demand(TERM.test(type), "the type of a service is not a term");
             checkUri(serviceEndpoint);
         }
         this.aliases.forEach(checkUri);
@@ -190,7 +190,7 @@ export class Working {
             this.remove(isBody && id.startsWith("#") ? did + id : id);
         }
         else if (operation === "setAlsoKnownAs") {
-            demand(Array.isArray(step.alsoKnownAs), "alsoKnownAs is no list");
+            demand(Array.isArray(step.alsoKnownAs), "alsoKnownAs is not a list");
             this.aliases = step.alsoKnownAs.map(text);
         }
         else if (operation === "setStrictEvidence") {
@@ -231,7 +231,7 @@ function checkKey(type, key) {
 function checkUri(uri) {
     const [, scheme = "", authority, rest] = (uri.length <= MOST_OF_URI ? URI.exec(uri) : null) ?? [];
     const name = scheme.toLowerCase();
-    demand(scheme !== "" && !REFUSED.includes(name), "an address is no URI, or of a scheme that is not allowed");
+    demand(scheme !== "" && !REFUSED.includes(name), "an address is not a URI, or of a scheme that is not allowed");
     if (authority) {
         const [whole, port = "0"] = AUTHORITY.exec(authority) ?? [];
         demand(whole !== undefined && Number(port) <= 65_535, "an address has a malformed host or port, or credentials");
