@@ -287,7 +287,7 @@ def test_a_wrong_variable_is_answered_in_three_lines(
 
 WRONG_TABLES = {
     "missing": ("", {}, "plugins.vault.url must be set", "IDENTITY_PLUGINS_VAULT_URL", 'url = "https://vault"'),
-    "unknown key": ('[plugins.vault]\nurl="a"\nretrys=1', {}, "no setting of the plugin vault", ":3", "retries?"),
+    "unknown key": ('[plugins.vault]\nurl="a"\nretrys=1', {}, "not a setting of the plugin vault", ":3", "retries?"),
     "unknown plugin": (
         "[plugins.vualt]\nurl=1",
         {},
@@ -295,7 +295,7 @@ WRONG_TABLES = {
         ":2",
         "Did you mean vault?",
     ),
-    "unknown variable": ("", {"IDENTITY_PLUGINS_VAULT_ULR": "a"}, "no setting of any", "ULR", "VAULT_URL?"),
+    "unknown variable": ("", {"IDENTITY_PLUGINS_VAULT_ULR": "a"}, "not a setting of any", "ULR", "VAULT_URL?"),
     "secret of a wrong type": ('[plugins.vault]\nurl="a"\ntoken=123456', {}, "must be a text.", ":3", "token ="),
     "nested": ('[plugins.vault]\nurl="a"\ndepth.metres=-1', {}, "0 or more, not -1", ":3", "metres = 1.0"),
 }

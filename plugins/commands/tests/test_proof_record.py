@@ -54,7 +54,7 @@ def test_a_record_is_read() -> None:
 
 @pytest.mark.parametrize("value", [None, [], "x", 1, [RECORD]], ids=repr)
 def test_value_that_is_no_object_is_no_record(value: object) -> None:
-    with pytest.raises(NotARecord, match="no object"):
+    with pytest.raises(NotARecord, match="not an object"):
         proof_of_record(value, SALT)
 
 

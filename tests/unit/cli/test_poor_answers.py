@@ -90,7 +90,7 @@ POOR = [
     ("ibct issue --keys hana.json --agent DID --delegation nope --predicate age gte", "uuid or URL", "ibct issue", "{"),
     ("credential schema create array.json", "no JSON object", "`identity credential schema create --help`", "this com"),
     ("keys create --name a --scopes dids:creat", "'dids:creat' is not a scope", "identity keys create", "Errno"),
-    ("probe nope", "no address of a service", "http://127.0.0.1:8080", "Request URL"),
+    ("probe nope", "not an address of a service", "http://127.0.0.1:8080", "Request URL"),
 ]
 
 

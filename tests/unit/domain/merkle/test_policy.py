@@ -94,15 +94,15 @@ def test_a_checkpoint_needs_its_log_and_the_quorum() -> None:
     assert opened.checkpoint == CHECKPOINT
     assert set(opened.cosigned) == {"X1", "X3", "Y5"}
     for data, says in (
-        (signed(1, 3), "no quorum"),
-        (signed(1, 4, 5), "no quorum"),
+        (signed(1, 3), "not a quorum"),
+        (signed(1, 4, 5), "not a quorum"),
         # Of a signer that is not in the policy.
-        (signed(1, 9, 5), "no quorum"),
+        (signed(1, 9, 5), "not a quorum"),
         (signed(1, 3, 5, by=(102,)), "not signed by the key"),
         (signed(1, 3, 5).replace(b"id.example", b"no.example"), "knows no log"),
         (signed(1, 3, 5).replace(b"\n7\n", b"\n8\n"), "is wrong"),
         # The same line twice is one cosignature.
-        (signed(1) + signed(1, 5)[len(signed()) :], "no quorum"),
+        (signed(1) + signed(1, 5)[len(signed()) :], "not a quorum"),
     ):
         with pytest.raises(Refuted, match=says):
             policy.open(data)
@@ -253,7 +253,7 @@ def test_missing_ml_dsa_44_means_unknown_key(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(mldsa, "_implementation", lambda: None)
     policy = WitnessPolicy.parse(f"log {LOG_KEY}\n{LINES[0]}\nwitness PQ {key}\ngroup G any X1 PQ\nquorum G".encode())
     assert set(policy.open(data).cosigned) == {"X1"}
-    with pytest.raises(Refuted, match="no quorum"):
+    with pytest.raises(Refuted, match="not a quorum"):
         WitnessPolicy.parse(f"log {LOG_KEY}\nwitness PQ {key}\nquorum PQ".encode()).open(data)
 
 
