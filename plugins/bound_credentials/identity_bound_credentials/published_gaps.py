@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, Self
 
 import httpx
@@ -35,7 +36,8 @@ _HEADERS: Final = {"Accept": "application/json, application/octet-stream, text/p
 
 
 class PublishedGaps:
-    """The files below ``url``: a service, its address with the prefix of its operations, or a mirror. An async context manager.
+    """The files below ``url``: a service, its address with the prefix of its operations, a mirror, or a copied folder. An async context
+    manager.
 
     The manifest of an epoch is ``status-gaps/{list}/{epoch}``, a shard ``status-gaps/{list}/shards/{SHA-256, base64url}``, the
     proof that a log has the manifest ``status-gaps/{list}/proofs/{SHA-256 of the manifest}``.
@@ -96,6 +98,8 @@ class PublishedGaps:
         return found
 
     async def _file(self, place: str, most: int) -> bytes:
+        if "://" not in self.url:
+            return _read(Path(self.url) / place, most)
         received = bytearray()
         try:
             # A cookie of an answer would come back with the next request and join the two.
@@ -114,3 +118,15 @@ class PublishedGaps:
         except (httpx.TransportError, httpx.InvalidURL, TimeoutError) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
         return bytes(received)
+
+
+def _read(path: Path, most: int) -> bytes:
+    """Return a file of a copied folder."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise ServiceUnreachable(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > most:
+        raise StatusListRefused("a file of the list is too long")
+    return data

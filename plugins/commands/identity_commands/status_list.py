@@ -129,7 +129,8 @@ def publish(wallet: Path, method: str | None, handles: Any, folder: Path, **whic
 def fetch(url: str, method: str, public_key: str, handle: str | None, digest: str | None, **which: Any) -> None:
     """Fetch the gap of a handle from the status list below URL, and verify it.
 
-    URL is the address above `status-gaps`: of a published folder, or of a service with `/api/v1`.
+    URL is the address above `status-gaps`: of a published folder, or of a service with `/api/v1`. The path of a
+    copied folder needs no network.
 
     The server sees one shard of a thousand gaps and the time. The output is the input of a prover. The exit code is
     1 if the handle is in the list.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from identity_bound_credentials.domain import gap_shards, status_gaps
 from identity_bound_credentials.domain.gap_log import record_of
-from identity_bound_credentials.domain.gap_shards import Manifest
+from identity_bound_credentials.domain.gap_shards import MAX_MANIFEST_OCTETS, Manifest
 from identity_commands import status_list
 from identity_transparency.domain import gap_record
 
@@ -107,6 +108,18 @@ def test_published_list_is_fetched_from_any_web_server(identity: Commands, publi
         [got["low"], got["high"]],
     )
     assert "not revoked in epoch" in identity.ok(*fetch(identity, mirror, 5, "--whole"))
+
+
+def test_gap_is_read_from_a_copied_folder(identity: Commands, published: Publish, here: Path) -> None:
+    made = published("1000 70000\n")
+    copied = here / "copied"
+    shutil.copytree(here / "lists", copied)
+    got = identity.json(*fetch(identity, str(copied), 77_000, "--digest", made["digest"]))
+    assert got["low"] == 70_000
+    assert "cannot be read" in identity.refused(*fetch(identity, str(here / "absent"), 5))[0]
+    (manifest,) = (copied / "status-gaps" / LIST).glob(f"{made['epoch']}*")
+    manifest.write_bytes(b"x" * (MAX_MANIFEST_OCTETS + 1))
+    assert "too long" in identity.refused(*fetch(identity, str(copied), 5))[0]
 
 
 def test_a_revoked_handle_ends_the_command(identity: Commands, published: Publish, mirror: str) -> None:
