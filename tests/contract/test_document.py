@@ -452,6 +452,17 @@ def test_a_status_documents_its_headers(document: Json, status: str, header: str
             assert header in dereference(document, operation["responses"][status])["headers"], where
 
 
+def test_code_with_a_wait_documents_its_header(document: Json) -> None:
+    """A request in progress is 409 with ``Retry-After``, which tells the client when to repeat it."""
+    shown = {code: one["value"]["error"]["details"] for code, one in document["components"]["examples"].items()}
+    waits = {code for code, details in shown.items() if "retryAfter" in details}
+    assert {"REQUEST_IN_PROGRESS", "OVERLOADED", "RATE_LIMITED"} <= waits
+    for where, operation in operations(document):
+        for response in (dereference(document, each) for each in operation["responses"].values()):
+            if waits & {*response.get("x-error-codes", ())}:
+                assert "Retry-After" in response["headers"], where
+
+
 # Examples
 
 
