@@ -247,7 +247,8 @@ def _error_response(codes: list[str], status: str, catalogue: Mapping[str, Any],
         "x-error-codes": codes,
         "content": {media: {"schema": {"$ref": f"#/components/schemas/{schema}"}, "examples": examples}},
     }
-    _add_headers(response, status)
+    waits = any("retryAfter" in catalogue[code].get("details", {}) for code in codes)
+    _add_headers(response, status, *(("Retry-After",) if waits else ()))
     return response
 
 

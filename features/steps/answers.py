@@ -27,8 +27,10 @@ def refused(world: World, status: str, code: str) -> None:
     assert error["details"]["requestId"] == answer.headers["x-request-id"]
     if int(status) == 401:
         assert "realm=" in answer.headers["www-authenticate"]
-    if int(status) in (429, 503):
+    if int(status) in (429, 503) or code == "REQUEST_IN_PROGRESS":
         assert int(answer.headers["retry-after"]) >= 1
+    if code == "REQUEST_IN_PROGRESS":
+        assert "same key" in error["details"]["remedy"]
     if int(status) == 405:
         assert answer.headers["allow"]
 

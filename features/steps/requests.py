@@ -149,6 +149,8 @@ def other_body(operation_id: str, body: object) -> object:
         "updateApiKey": {"name": "another"},
         "rotateDidKey": {"purpose": ["authentication"]},
         "recoverDid": {"revokeAllExistingKeys": False},
+        "verifyProof": {"maxAge": 60},
+        "verifyStoredProof": {"maxAge": 60},
     }[operation_id]
     assert isinstance(body, dict)
     return body | changed

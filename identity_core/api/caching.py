@@ -51,10 +51,11 @@ SHAPES: Final[Mapping[str, Shape]] = {
 HEAD_SECONDS: Final = 5
 # An answer is valid only while the index has the head of its DID in memory, and it has this many.
 CACHED_ANSWERS: Final = 4_096
-MAX_IF_NONE_MATCH: Final = 2_048
+MAX_ETAGS: Final = 2_048
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
 NEWEST: Final = f"public, max-age={HEAD_SECONDS}"
 
+_ETAG: Final = re.compile(r'(?:W/)?"[!#-~]*"', re.ASCII)
 # A proxy that compresses weakens the tag, or adds the coding's name; the version is the same.
 _ETAG_VERSION: Final = re.compile(r'(?:W/)?"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?(?:-gzip)?"', re.ASCII)
 
@@ -112,12 +113,20 @@ def resolution_media(accept: str | None, offered: tuple[str, ...] = RESOLUTION_M
 def unless_known(request: Request, etag: str, answer: Answer) -> Answer:
     """Return ``answer``, or 304 when If-None-Match lists its ``etag``, compared weakly, or is ``*`` (RFC 9110 §13.1.2).
 
-    A header that is longer than the document allows matches nothing."""
+    A malformed header, and one that is longer than the document allows, matches nothing."""
     header = request.header("if-none-match")
-    if header is None or len(header) > MAX_IF_NONE_MATCH:
+    if header is None:
         return answer
-    is_known = header.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in header.split(",")]
+    is_known = header.strip() == "*" or etag in [tag.removeprefix("W/") for tag in entity_tags(header) or ()]
     return answer.not_modified if is_known else answer
+
+
+def entity_tags(header: str) -> list[str] | None:
+    """Return the tags of a list (RFC 9110 §8.8.3), in which elements may be empty; None for a malformed or too long
+    one."""
+    tags, parts = _ETAG.findall(header), [part.strip() for part in _ETAG.sub('"', header).split(",")]
+    is_list = len(header) <= MAX_ETAGS and {*parts} <= {"", '"'} and 0 < len(tags) == parts.count('"')
+    return tags if is_list else None
 
 
 def content_tag(content: bytes) -> str:
@@ -125,16 +134,15 @@ def content_tag(content: bytes) -> str:
     return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
-def if_match(request: Request) -> int | None:
-    """Return the version that If-Match names; None for ``*`` or without the header. Raises ``InvalidRequest``: for a
-    malformed value."""
+def if_match(request: Request) -> frozenset[int] | None:
+    """Return the versions that If-Match lists; None for ``*`` or without the header. Raises ``InvalidRequest``: for a
+    malformed value. Versions are compared strongly: no answer has a weak tag, unless a proxy weakened it."""
     header = request.header("if-match")
     if header is None or header.strip() == "*":
         return None
-    match = _ETAG_VERSION.fullmatch(header.strip())
-    if match is None:
-        raise InvalidRequest('If-Match must be one entity tag such as "3".', details={"header": "If-Match"})
-    return int(match[1])
+    if (tags := entity_tags(header)) is None:
+        raise InvalidRequest('If-Match must be * or entity tags such as "3".', details={"header": "If-Match"})
+    return frozenset(int(found[1]) for found in map(_ETAG_VERSION.fullmatch, tags) if found)
 
 
 def resolution(

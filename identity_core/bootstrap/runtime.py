@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from operator import attrgetter
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from identity_codec.values import Hidden
 from identity_core.bootstrap.ports import SystemClock
+from identity_core.database.files import FileLock
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.extension.choice import ChosenExtensions, InstalledExtension, extensions_on, in_order
 from identity_core.files import install_command
@@ -25,7 +27,7 @@ from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.auth.tagged import KeyStoreWatch
-from identity_core.use_cases.background import AttendCustodian, Repeating
+from identity_core.use_cases.background import AttendCustodian, Repeating, erasing_time
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
@@ -48,6 +50,8 @@ async def begin_jobs(
     """Bring the index up to the ledger, and run all jobs until the stack is closed. Raises ``StartError``: when the
     ledger does not fit."""
     clock, check, custodian = SystemClock(), reader.check, signer.custodian
+    if settings.database_url is None:
+        await _end_dead_requests(settings.data_dir, store, stack)
     if isinstance(custodian, AttendedCustodian):
         attend = AttendCustodian(custodian)
         # After this, a rotation that begins while this process starts is noticed.
@@ -61,6 +65,16 @@ async def begin_jobs(
     if settings.database_url is not None:
         watch.spare(repair, suspicions, follow)
     return Jobs(signer, suspicions, watch)
+
+
+async def _end_dead_requests(folder: Path, store: Store, stack: AsyncExitStack) -> None:
+    """End the reservations of killed processes, so that their requests can be repeated at once, unless another process
+    serves these files. Every serving process shares the lock until it ends."""
+    lock = stack.enter_context(closing(FileLock(folder / "serving.lock")))
+    if lock.try_acquire():
+        await store.idempotency.release_all(erasing_time(SystemClock()))
+        await store.invocations.release_all()
+    lock.share()
 
 
 async def _keep_index(

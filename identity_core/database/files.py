@@ -38,6 +38,10 @@ class FileLock:
         """Wait for the lock and take it."""
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
 
+    def share(self) -> None:
+        """Wait until no process holds the lock alone, and share it. An exclusive lock becomes a shared one."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+
     def release(self) -> None:
         """Release the lock. It is not an error if it is not held."""
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)

@@ -236,17 +236,27 @@ def test_weak_etag_of_proxy_names_version(target: Target) -> None:
     assert target.wire.call("PATCH", hana.path(), service(), headers).status == 200
 
 
+def test_if_match_takes_a_list(target: Target) -> None:
+    """RFC 9110 §13.1.1: the condition is true if any listed tag matches."""
+    hana = target.stranger.holder()
+    headers = {"Authorization": hana.signed("update", service()), "If-Match": '"7", "1"'}
+    assert target.wire.call("PATCH", hana.path(), service(), headers).status == 200
+
+
 def test_if_match_of_another_version_changes_nothing(target: Target) -> None:
     hana = target.stranger.holder()
     for tag, status in (
         ('"2"', 412),
-        ('"0"', 400),
-        ('"1", "2"', 400),
+        ('"0"', 412),
+        ('"2", "3"', 412),
+        ('"1" "2"', 400),
+        ("", 400),
         ("1", 400),
         ('W/"2"', 412),
         ('W/ "1"', 400),
         ('w/"1"', 400),
         ('W/W/"1"', 400),
+        ('"1", *', 400),
         ('"1.x\u00e9"', 400),
     ):
         headers = {"Authorization": hana.signed("update", service()), "If-Match": tag}

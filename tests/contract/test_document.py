@@ -407,8 +407,8 @@ def test_catalogue_has_targets_and_call_paths(document: Json) -> None:
 def test_operations_that_change_something_take_idempotency_key(document: Json) -> None:
     # A token changes nothing, and one that is given out again from a store may have expired there.
     changes_nothing = {"POST /auth/token", "POST /credentials/verify"}
-    # Nor does a verification, and a challenge serves as well as another.
-    changes_nothing |= {"POST /zkp/proofs/verify", "POST /zkp/proofs/{proofId}/verify", "POST /challenges"}
+    # A challenge serves as well as another. A verification uses one up.
+    changes_nothing |= {"POST /challenges"}
     # The nonce of the IBCT is one already.
     changes_nothing |= {"POST /zkp/delegated-proofs", "POST /zkp/delegated-presentations"}
     # Nor does an offer to a wallet, or a request to one: another is as good, and one that is given out again may have ended.
@@ -450,6 +450,17 @@ def test_a_status_documents_its_headers(document: Json, status: str, header: str
     for where, operation in operations(document):
         if status in operation["responses"]:
             assert header in dereference(document, operation["responses"][status])["headers"], where
+
+
+def test_code_with_a_wait_documents_its_header(document: Json) -> None:
+    """A request in progress is 409 with ``Retry-After``, which tells the client when to repeat it."""
+    shown = {code: one["value"]["error"]["details"] for code, one in document["components"]["examples"].items()}
+    waits = {code for code, details in shown.items() if "retryAfter" in details}
+    assert {"REQUEST_IN_PROGRESS", "OVERLOADED", "RATE_LIMITED"} <= waits
+    for where, operation in operations(document):
+        for response in (dereference(document, each) for each in operation["responses"].values()):
+            if waits & {*response.get("x-error-codes", ())}:
+                assert "Retry-After" in response["headers"], where
 
 
 # Examples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from typing import Any
 
 from pytest_bdd import given, parsers, then, when
@@ -134,9 +135,9 @@ def verifies_shown(world: World, name: str) -> None:
     call(world, name, "verifyProof", "VerifyProofRequest", question(world))
 
 
-def verifies_with_challenge(world: World) -> None:
+def verifies_with_challenge(world: World, name: str = "Vera", **more: Any) -> Any:
     asked = question(world, challenge=world.notes["challenge"])
-    call(world, "Vera", "verifyProof", "VerifyProofRequest", asked)
+    return call(world, name, "verifyProof", "VerifyProofRequest", asked, **more)
 
 
 @when("Vera verifies it with that challenge twice")
@@ -146,10 +147,33 @@ def verifies_with_challenge_twice(world: World) -> None:
     verifies_with_challenge(world)
 
 
+@when("Vera verifies it with that challenge again after a lost answer")
+def repeats_with_challenge(world: World) -> None:
+    world.notes["key"] = os.urandom(8).hex()
+    world.notes["twice"] = [verifies_with_challenge(world, idempotency_key=world.notes["key"]) for _ in range(2)]
+
+
+@when("Vera verifies the stored proof with that challenge again after a lost answer")
+def repeats_stored_with_challenge(world: World) -> None:
+    asked, more = {"challenge": world.notes["challenge"]}, {"idempotency_key": os.urandom(8).hex()}
+    more["proof_id"] = proof_of(world)["proofId"]
+    model = "VerifyStoredProofRequest"
+    world.notes["twice"] = [call(world, "Vera", "verifyStoredProof", model, asked, **more) for _ in range(2)]
+
+
+@when("Vera verifies it with that challenge in another request")
+def verifies_with_challenge_later(world: World) -> None:
+    verifies_with_challenge(world, idempotency_key=os.urandom(8).hex())
+
+
+@when("Mallory verifies it with that challenge and Idempotency-Key")
+def steals_challenge_and_key(world: World) -> None:
+    verifies_with_challenge(world, "Mallory", idempotency_key=world.notes["key"])
+
+
 @when("Mallory verifies it with that challenge")
 def steals_challenge(world: World) -> None:
-    asked = question(world, challenge=world.notes["challenge"])
-    call(world, "Mallory", "verifyProof", "VerifyProofRequest", asked)
+    verifies_with_challenge(world, "Mallory")
 
 
 @when(parsers.parse("a client sends {operation_id:w} with {what}"))

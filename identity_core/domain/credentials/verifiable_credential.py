@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from identity_client.data_integrity import check_proof_options
+from identity_client.data_integrity import PROOF_PURPOSE, PROOF_TYPE, check_proof_options
 from identity_codec import times
 from identity_codec.strict_json import JsonValue
 from identity_core.domain.credentials import status_list
@@ -33,6 +33,8 @@ _MEMBERS: Final = frozenset(
     {"@context", "id", "type", "issuer", "validFrom", "credentialSchema", "credentialSubject", "proof"}
 )
 _OPTIONAL: Final = frozenset({"validUntil", "credentialStatus"})
+_PROOF: Final = frozenset({"type", "cryptosuite", "verificationMethod", "created", "proofPurpose", "proofValue"})
+_BOUND_PROOF: Final = frozenset({"header", "commitment", "holderTag"})
 
 
 class PresentedBinding(Protocol):
@@ -126,15 +128,17 @@ def parse(
     subject, schema, proof = (_object(value[name]) for name in ("credentialSubject", "credentialSchema", "proof"))
     if value["@context"] != list(CONTEXTS) or value["type"] != list(TYPES):
         raise invalid("the contexts or types are not those of our credentials")
-    if schema.get("type") != SCHEMA_TYPE or proof.get("cryptosuite") not in (CRYPTOSUITE, BOUND_CRYPTOSUITE):
+    suite, kinds = proof.get("cryptosuite"), (schema.get("type"), proof.get("type"), proof.get("proofPurpose"))
+    if suite not in (CRYPTOSUITE, BOUND_CRYPTOSUITE) or kinds != (SCHEMA_TYPE, PROOF_TYPE, PROOF_PURPOSE):
         raise invalid("the schema or the proof is of another kind")
-    if proof.get("type") != "DataIntegrityProof" or proof.get("proofPurpose") != "assertionMethod":
-        raise invalid("the schema or the proof is of another kind")
-    if proof["cryptosuite"] == BOUND_CRYPTOSUITE and bound_format is None:
+    if suite == BOUND_CRYPTOSUITE and bound_format is None:
         raise invalid("no installed extension reads credentials of suite 2: install the one of bound credentials")
     until = value.get("validUntil")
     try:
         check_proof_options(proof, now)
+        known = _PROOF if suite == CRYPTOSUITE else _PROOF | _BOUND_PROOF
+        if schema.keys() != {"id", "type"} or not proof.keys() <= known:
+            raise invalid("the schema or the proof has a member that one of ours does not have")
         return PresentedCredential(
             id=read_text(value["id"], "id"),
             issuer=Did.parse(read_text(value["issuer"], "issuer")),
@@ -146,9 +150,7 @@ def parse(
             signature=parse_signature(read_text(proof.get("proofValue"), "proof.proofValue")),
             attributes={name: claim for name, claim in subject.items() if name != "id"},
             status=value.get("credentialStatus"),
-            bound=bound_format.read(proof, value)
-            if bound_format is not None and proof["cryptosuite"] == BOUND_CRYPTOSUITE
-            else None,
+            bound=None if bound_format is None or suite == CRYPTOSUITE else bound_format.read(proof, value),
         )
     except (InvalidDid, ValueError):
         raise invalid("issuer and holder are DIDs, times and options of the proof are valid") from None

@@ -10,7 +10,7 @@ deactivateDid: the permanent end of a DID. Only the audit log has the reason, be
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from functools import partial
 
@@ -53,7 +53,7 @@ class UpdateDid(Struct, frozen=True):
         authorization: Authorization,
         context: RequestContext,
         *,
-        if_match: int | None,
+        if_match: Collection[int] | None,
     ) -> IndexedVersion:
         # An entry with the signed body is refused if that has them: verifiers of logs interpret it as it is.
         change = Update(requests.operations(requests.without_empty_lists(plain(wish)), str(did)), authorization)
@@ -86,7 +86,7 @@ class RotateDidKey(Struct, frozen=True):
         authorization: Authorization,
         context: RequestContext,
         *,
-        if_match: int | None,
+        if_match: Collection[int] | None,
     ) -> Rotated:
         old_key_id = requests.absolute_key_id(wish.old_key_id, str(did))
         brought = value_or(wish.new_public_key_multibase, None)
@@ -163,7 +163,7 @@ class DeactivateDid(Struct, frozen=True):
         authorization: Authorization,
         context: RequestContext,
         *,
-        if_match: int | None,
+        if_match: Collection[int] | None,
     ) -> IndexedVersion:
         if not wish.confirm:
             raise ConfirmationRequired(details={"did": str(did)})

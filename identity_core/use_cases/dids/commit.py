@@ -11,7 +11,7 @@ type (a key token has only Ed25519), so the types are checked before the first i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from math import ceil
@@ -83,11 +83,11 @@ class DidWriter(Struct, frozen=True):
     locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def commit(
-        self, did: Did, change: Change, context: RequestContext, *, if_match: int | None = None
+        self, did: Did, change: Change, context: RequestContext, *, if_match: Collection[int] | None = None
     ) -> IndexedVersion:
         """Record ``change`` as the next version of an existing DID and return that version.
 
-        Raises the errors of the rules. Raises ``VersionConflict``: when ``if_match`` is not the current version. Raises ``Overloaded``:
+        Raises the errors of the rules. Raises ``VersionConflict``: when ``if_match`` lacks the current version. Raises ``Overloaded``:
         after sixteen lost races. Raises ``AuthFailed``: when a former key has no recorded change. Raises ``LedgerUnavailable``.
         """
         method = self._mutable(did)
@@ -99,7 +99,7 @@ class DidWriter(Struct, frozen=True):
             for _ in range(LOST_RACES):
                 standing = await self.reader.active(did)
                 version_id = standing.head.state.version_id
-                if if_match is not None and if_match != version_id:
+                if if_match is not None and version_id not in if_match:
                     raise VersionConflict(details={"did": str(did), "versionId": version_id})
                 now = self.clock.now()
                 try:

@@ -24,10 +24,32 @@ from identity_core.domain.dids.document import DidDocument
 CHALLENGE_PREFIX: Final = "vcalm_"
 CHALLENGE_LIFETIME: Final = timedelta(minutes=10)
 MAX_CREDENTIALS: Final = 16
+_ENVELOPED: Final = "EnvelopedVerifiableCredential"
 _NONCE_OCTETS: Final = 16
 _TIME_OCTETS: Final = 8
 _MAC_OCTETS: Final = 32
 _LABEL: Final = b"identity vcalm challenge 1:"
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return the values of a JSON-LD member, which has one or a list."""
+    return value if isinstance(value, list) else [value]
+
+
+def has_inline_context(value: Mapping[str, Any]) -> bool:
+    """Return whether a JSON-LD object has contexts in it, by which its names can have any meaning."""
+    return not all(isinstance(context, str) for context in as_list(value.get("@context", [])))
+
+
+def is_envelope(credential: Mapping[str, Any]) -> bool:
+    """Return whether the ``id`` of a credential contains another one (VC 2.0 §4.13)."""
+    return _ENVELOPED in as_list(credential.get("type"))
+
+
+def has_only_envelope(credential: Mapping[str, Any]) -> bool:
+    """Return whether an envelope has no other members, types or contexts than those of the data model."""
+    is_bare = credential.keys() <= {"@context", "id", "type"} and as_list(credential["type"]) == [_ENVELOPED]
+    return is_bare and not has_inline_context(credential)
 
 
 class PresentationRefused(Exception):
@@ -50,7 +72,7 @@ class SignedPresentation(Struct, frozen=True):
     def parse(cls, value: Mapping[str, Any]) -> SignedPresentation:
         """Raise ``PresentationRefused`` for what has another form."""
         types, holder, proof = value.get("type"), value.get("holder"), value.get("proof")
-        if "VerifiablePresentation" not in (types if isinstance(types, list) else [types]):
+        if "VerifiablePresentation" not in as_list(types):
             raise PresentationRefused("PARSING_ERROR", "it is not a VerifiablePresentation")
         contexts = value.get("@context")
         if not isinstance(contexts, list) or contexts[:1] != [VC_CONTEXT]:
@@ -63,8 +85,7 @@ class SignedPresentation(Struct, frozen=True):
         method = proof.get("verificationMethod")
         if not isinstance(method, str) or not method.startswith(f"{name}#"):
             raise PresentationRefused("INVALID_VERIFICATION_METHOD", "the key is not the holder's")
-        said = value.get("verifiableCredential", [])
-        credentials = said if isinstance(said, list) else [said]
+        credentials = as_list(value.get("verifiableCredential", []))
         if len(credentials) > MAX_CREDENTIALS:
             raise PresentationRefused("PARSING_ERROR", f"it has more than {MAX_CREDENTIALS} credentials")
         return cls(name, proof, {member: part for member, part in value.items() if member != "proof"}, credentials)

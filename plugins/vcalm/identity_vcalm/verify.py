@@ -37,6 +37,10 @@ from identity_vcalm.presentation import (
     PresentationChallengeKey,
     PresentationRefused,
     SignedPresentation,
+    as_list,
+    has_inline_context,
+    has_only_envelope,
+    is_envelope,
 )
 from identity_vcalm.wire import (
     VcalmCredentialOptions,
@@ -47,7 +51,6 @@ from identity_vcalm.wire import (
 )
 
 _OWN_SUITES: Final = frozenset({verifiable_credential.CRYPTOSUITE, verifiable_credential.BOUND_CRYPTOSUITE})
-_ENVELOPED: Final = "EnvelopedVerifiableCredential"
 _DATA: Final = "data:application/"
 _TYPES: Final = {
     "PARSING_ERROR": "https://www.w3.org/TR/vc-data-model#PARSING_ERROR",
@@ -127,6 +130,8 @@ class VerifyVcalmCredential(Struct, frozen=True):
         of the presentation that it is a part of."""
         if not isinstance(credential, dict):
             return _wrong("PARSING_ERROR", "a credential is a JSON object")
+        if is_envelope(credential) and not has_only_envelope(credential):
+            return _wrong("PARSING_ERROR", "leave out what is beside the envelope, because no signature covers it")
         found = self._format(credential)
         if found is None:
             if _suites(credential) & _OWN_SUITES:
@@ -136,8 +141,8 @@ class VerifyVcalmCredential(Struct, frozen=True):
         return await self._secured(securing, secured, needs_status=needs_status, binding=binding)
 
     def _format(self, credential: dict[str, Any]) -> tuple[SecuringFormat, Secured] | None:
-        types, address = credential.get("type"), credential.get("id")
-        if _ENVELOPED in (types if isinstance(types, list) else [types]) and isinstance(address, str):
+        address = credential.get("id")
+        if is_envelope(credential) and isinstance(address, str):
             name, comma, text = address.removeprefix(_DATA).partition(",")
             enveloped = self.formats.get(name) if address.startswith(_DATA) and comma else None
             return None if enveloped is None else (enveloped, text)
@@ -168,7 +173,11 @@ class VerifyVcalmCredential(Struct, frozen=True):
             return _wrong("PROOF_VERIFICATION_ERROR", str(error.details.get("reason", error)))
         found = _judged(disclosed, now)
         if isinstance(secured, dict):
-            found.shown = {**disclosed.claims, "proof": secured["proof"]}
+            proofs = as_list(secured["proof"])
+            own = [one for one in proofs if self.formats.get(next(iter(_suites({"proof": one})), "")) is securing]
+            found.shown = {**disclosed.claims, "proof": own[0] if len(own) == 1 else own}
+            if others := len(proofs) - len(own):
+                found.warnings.append(problem("PROOF_VERIFICATION_ERROR", f"unverified proofs are left out: {others}"))
         await self._look_up_status(found, disclosed.claims, found.problems if needs_status else found.warnings)
         return found
 
@@ -176,7 +185,7 @@ class VerifyVcalmCredential(Struct, frozen=True):
         """As JSON Web Tokens call it, where the list is this service's; and as the data model does, an entry or several, of which none is
         looked up. ``to`` takes the status that is not known."""
         entries = said.get("credentialStatus", [])
-        found.statuses += [False for _ in (entries if isinstance(entries, list) else [entries])]
+        found.statuses += [False for _ in as_list(entries)]
         if "credentialStatus" in said:
             to.append(problem("STATUS_RETRIEVAL_ERROR", "its status is not stored here, nor requested elsewhere"))
         try:
@@ -218,6 +227,11 @@ class VerifyVcalmPresentation(Struct, frozen=True):
             found.problems.append(problem("INVALID_VERIFICATION_METHOD", "the holder has no DID document here"))
             return found, options
         found.proof = True
+        if missing := [name for name, value in (("challenge", challenge), ("domain", domain)) if value is None]:
+            kind, names = f"INVALID_{missing[0].upper()}_ERROR", " and no ".join(missing)
+            found.warnings.append(problem(kind, f"unbound: the options have no {names}, so it may be a replay"))
+        if has_inline_context(wish.verifiable_presentation):
+            found.warnings.append(problem("MALFORMED_VALUE_ERROR", "it has a context of its own, which changes names"))
         binding, needs_status = KeyBinding(domain or "", challenge or "", now, key), _needs_status(options)
         for number, credential in enumerate(presentation.credentials):
             one = await self.credentials.findings(credential, needs_status=needs_status, binding=binding)
@@ -280,7 +294,5 @@ def _wrong(kind: str, detail: str) -> CredentialFindings:
 
 def _suites(credential: Mapping[str, Any]) -> set[str]:
     """Return the cryptosuites of its proofs."""
-    proof = credential.get("proof")
-    proofs = proof if isinstance(proof, list) else [proof]
-    suites = (one.get("cryptosuite") for one in proofs if isinstance(one, dict))
+    suites = (one.get("cryptosuite") for one in as_list(credential.get("proof")) if isinstance(one, dict))
     return {suite for suite in suites if isinstance(suite, str)}

@@ -18,6 +18,7 @@ from identity_core.ports.securing import Disclosed, KeyBinding, Secured, Secured
 
 NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+VC = "https://www.w3.org/ns/credentials/v2"
 ENVELOPED = {"type": "EnvelopedVerifiableCredential", "id": "data:application/toy+text,abc,def"}
 
 
@@ -192,3 +193,38 @@ def test_warning_of_a_format_is_passed_on() -> None:
     findings = verify(securing)
     assert findings.verified
     assert [(one.title, one.detail) for one in findings.warnings] == [("MALFORMED_VALUE_ERROR", "a term was replaced")]
+
+
+def test_only_verified_proof_of_a_set_is_shown() -> None:
+    """VC Data Integrity 1.0 §2.1.1: the proofs of a set are independent. Only one of them was verified here."""
+    own, other = {"cryptosuite": "toy+text", "proofValue": "z1"}, {"cryptosuite": "eddsa-rdfc-2022", "proofValue": "z2"}
+    alone = verify(toy(), {"name": "Hana", "proof": own})
+    assert (alone.shown, alone.warnings) == ({"name": "Hana", "proof": own}, [])
+    for proofs in ([own, other], [other, own], [own, "no object"]):
+        findings = verify(toy(), {"name": "Hana", "proof": proofs})
+        assert findings.verified
+        assert findings.shown == {"name": "Hana", "proof": own}
+        assert [(one.title, one.detail) for one in findings.warnings] == [
+            ("PROOF_VERIFICATION_ERROR", "unverified proofs are left out: 1")
+        ]
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        {"role": "administrator"},
+        {"proof": {"cryptosuite": "toy+text"}},
+        {"credentialSubject": {"id": "did:web:eve.example"}},
+        {"type": ["EnvelopedVerifiableCredential", "AdministratorCredential"]},
+        {"@context": [VC, {"id": "https://eve.example/terms#subject"}]},
+    ],
+)
+def test_unsigned_member_of_an_envelope_is_refused(added: dict[str, Any]) -> None:
+    securing = toy()
+    assert kinds(verify(securing, ENVELOPED | added)) == ["PARSING_ERROR"]
+    assert securing.asked == []
+
+
+def test_envelope_of_the_data_model_is_accepted() -> None:
+    assert verify(toy(), ENVELOPED | {"@context": VC}).verified
+    assert verify(toy(), ENVELOPED | {"@context": [VC], "type": ["EnvelopedVerifiableCredential"]}).verified

@@ -26,3 +26,5 @@ Feature: The door of verification is that of every operation
       | operation          |
       | revokeProof        |
       | rotateHolderSecret |
+      | verifyProof        |
+      | verifyStoredProof  |

@@ -79,6 +79,17 @@ Feature: Verify a proof
     When Vera verifies it with that challenge twice
     Then it is refused with CHALLENGE_SPENT
 
+  Scenario: A verdict whose answer was lost is repeated for the same request alone
+    Given Vera has a challenge for https://shop.example
+    And Aki has a proof that is bound to it
+    When Vera verifies it with that challenge again after a lost answer
+    Then it is verified
+    And both answers are the same
+    When Mallory verifies it with that challenge and Idempotency-Key
+    Then it is refused with CHALLENGE_UNKNOWN
+    When Vera verifies it with that challenge in another request
+    Then it is refused with CHALLENGE_SPENT
+
   Scenario: A challenge of the service is its verifier's alone
     Given Vera has a challenge for https://shop.example
     And Aki has a proof that is bound to it

@@ -9,6 +9,15 @@ Feature: Verify a stored proof as things are now
     Then it is verified
     And its anchor is confirmed
 
+  Scenario: A verdict whose answer was lost is repeated
+    Given Vera has a challenge for https://shop.example
+    And the proof shall answer it
+    And Aki has an anchored proof about Hana
+    When Vera verifies the stored proof with that challenge again after a lost answer
+    Then it is verified
+    And its anchor is confirmed
+    And both answers are the same
+
   Scenario: An operator does it for a holder
     Given a good request for verifyStoredProof
     When it is sent

@@ -13,9 +13,11 @@ from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import IdentityError
 from identity_core.use_cases.proofs.steps import VERIFY_SCOPE
+from identity_core.wire import Anchor
 from identity_verification import wire
 from identity_verification.answers import joint_question, only_predicate, shown_predicate, verification
 from identity_verification.domain.received import proof_commitment
+from identity_verification.domain.verification import ProofVerification
 from identity_verification.use_cases.challenges import CreateVerifierChallenge
 from identity_verification.use_cases.credentials import VerifyCredential
 from identity_verification.use_cases.dry_run import CheckDelegatedProof, DryRun
@@ -40,13 +42,13 @@ class VerificationHandlers(Struct, frozen=True):
     async def verify_proof(self, request: Request) -> Answer:
         if request.caller is not None:
             request.caller.require_scope(VERIFY_SCOPE)
-        verdict = await self.received(request.body, None if request.caller is None else request.context)
-        return Answer(200, verification(verdict, None), headers=[NO_STORE])
+        context = None if request.caller is None else request.showing(verified)
+        return verified(await self.received(request.body, context))
 
     async def verify_stored_proof(self, request: Request) -> Answer:
         request.authenticated.require_scope(VERIFY_SCOPE)
-        verdict = await self.stored(request.path["proofId"], request.body, request.context)
-        return Answer(200, verification(verdict, anchor(verdict.anchor)), headers=[NO_STORE])
+        context = request.showing(anchored)
+        return anchored(await self.stored(request.path["proofId"], request.body, context))
 
     async def get_proof(self, request: Request) -> Answer:
         stored = await self.get(request.path["proofId"], request.context)
@@ -64,6 +66,16 @@ class VerificationHandlers(Struct, frozen=True):
         text, challenge = await self.challenge(request.body, request.authenticated)
         body = wire.VerifierChallenge(challenge=text, domain=challenge.domain, expires_at=printed(challenge.expires_at))
         return Answer(201, body, headers=[NO_STORE])
+
+
+def verified(verdict: ProofVerification, receipt: Anchor | None = None) -> Answer:
+    """Return the answer of a verification."""
+    return Answer(200, verification(verdict, receipt), headers=[NO_STORE])
+
+
+def anchored(verdict: ProofVerification) -> Answer:
+    """Return the answer of a verification, with the anchor of the stored proof."""
+    return verified(verdict, anchor(verdict.anchor))
 
 
 def checked(check: DryRun) -> wire.DelegatedProofCheck:

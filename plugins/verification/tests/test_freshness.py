@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import orjson
+import pytest
 from identity_verification.domain.checks import CheckCode
+from identity_verification.handlers import VerificationHandlers
 from identity_verification.store import StoredVerifierChallenges
+from identity_verification.use_cases.verify import VerifyStoredProof
 from identity_verification.wire import CreateVerifierChallengeRequest
 
+from identity_codec.values import replace
+from identity_core.api.idempotency import REPLAYED, Idempotency
+from identity_core.api.request import Answer, Request
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.stored import StoredProof
-from tests.verifying import OPERATOR, Verifying, asking
+from identity_core.errors import Overloaded
+from identity_core.use_cases.record import Record
+from tests.verifying import OPERATOR, Verifying, about, asking
 
 SHOP = "https://shop.example"
 
@@ -108,5 +119,54 @@ def test_it_expires(tmp_path: Path) -> None:
         rooms.clock.move(minutes=5)
         verdict = await rooms.verify(made, asking(challenge=text), caller=vera)
         assert verdict.errors == (CheckCode.CHALLENGE_UNKNOWN,)
+
+    tell(tmp_path, story)
+
+
+class FailsOnce:
+    """A history whose first row cannot be written, after the challenge was used up."""
+
+    def __init__(self, record: Record) -> None:
+        self.record, self.failed = record, False
+
+    async def __call__(self, *event: Any) -> None:
+        if not self.failed:
+            self.failed = True
+            raise Overloaded
+        await self.record(*event)
+
+
+@pytest.mark.parametrize("operation", ["verifyProof", "verifyStoredProof"])
+def test_verdict_survives_a_failure_after_the_use(tmp_path: Path, operation: str) -> None:
+    """The verdict is stored together with the use of the challenge: the same request, repeated, must not be refused as a replay."""
+
+    async def story(rooms: Verifying) -> None:
+        vera = rooms.caller(rooms.vera)
+        text, made = await make_proof_for(rooms, vera)
+        received = replace(rooms.received, record=FailsOnce(rooms.received.record))
+        nothing: Any = None
+        handlers = VerificationHandlers(
+            nothing, received, VerifyStoredProof(received), nothing, nothing, nothing, nothing
+        )
+        around = Idempotency(rooms.store.idempotency, rooms.clock, bytes(32), os.urandom)
+
+        async def send(key: str, caller: Caller = vera) -> Answer:
+            body = about(asking(challenge=text), proof=made.proof.proof)
+            headers = {"idempotency-key": key}
+            request = Request(method="POST", headers=headers, caller=caller, body_octets=text.encode())
+            request.operation_id, request.body, request.path = operation, body, {}
+            if operation == "verifyStoredProof":
+                request.body, request.path = asking(challenge=text), {"proofId": made.id}
+            run = handlers.verify_proof if operation == "verifyProof" else handlers.verify_stored_proof
+            return await around(request, lambda: run(request))
+
+        with pytest.raises(Overloaded):
+            await send("k1-of-sixteen-characters")
+        again = await send("k1-of-sixteen-characters")
+        assert REPLAYED in again.headers
+        assert orjson.loads(again.body)["errors"] == []  # type: ignore[arg-type]
+        assert (await send("k2-of-sixteen-characters")).body.errors == (CheckCode.CHALLENGE_SPENT,)  # type: ignore[union-attr]
+        other = await send("k1-of-sixteen-characters", rooms.caller(rooms.mallory))
+        assert other.body.errors == (CheckCode.CHALLENGE_UNKNOWN,)  # type: ignore[union-attr]
 
     tell(tmp_path, story)

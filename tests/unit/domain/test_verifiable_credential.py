@@ -200,3 +200,12 @@ def test_no_member_may_be_missing(member: str) -> None:
     del value[member]
     with pytest.raises(InvalidCredential):
         parse_credential(value)
+
+
+@pytest.mark.parametrize("part", ["credentialSchema", "proof"])
+@pytest.mark.parametrize("name", ["role", "header", "id2", "challenge"])
+def test_unsigned_member_of_a_part_is_refused(part: str, name: str) -> None:
+    """A receiver would take it for a part of what was verified."""
+    value = show_to_holder()
+    with pytest.raises(InvalidCredential):
+        parse_credential(value | {part: value[part] | {name: "administrator"}}, NOW)

@@ -65,14 +65,18 @@ class ChallengeUse(Struct, frozen=True):
         question = replace(question, audience=found.domain)
         return question, wrong(_NAME, CheckCode.CHALLENGE_SPENT) if found.spent else None
 
-    async def settle(self, question: Expectation, verdict: ProofVerification, now: datetime) -> ProofVerification:
-        """Use up the challenge of a successful verification. The verdict fails if another verification used it first."""
+    async def settle(
+        self, question: Expectation, verdict: ProofVerification, context: RequestContext | None, now: datetime
+    ) -> ProofVerification:
+        """Use up the challenge of a successful verification, and store its answer in the same transaction. The verdict fails if another
+        request used it first."""
         text = _own_challenge(question)
-        if not verdict.verified or text is None:
+        if not verdict.verified or text is None or context is None:
             return verdict
-        if await self.challenges.spend(text, now):
-            return verdict
-        return replace(verdict, checks=(*verdict.checks, wrong(_NAME, CheckCode.CHALLENGE_SPENT)))
+        with context.keeping(lambda used: used and verdict):
+            is_first = await self.challenges.spend(text, now)
+        spent = () if is_first else (wrong(_NAME, CheckCode.CHALLENGE_SPENT),)
+        return replace(verdict, checks=(*verdict.checks, *spent))
 
 
 def _own_challenge(question: Expectation) -> str | None:

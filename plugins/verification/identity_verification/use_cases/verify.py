@@ -170,7 +170,7 @@ class VerifyProof(Struct, frozen=True):
             if caller is not None:
                 stored = stored or await self._find_stored(received, verdict)
                 verdict = verdict if stored is None else await self.status(verdict, stored, caller, now)
-            verdict = await self.freshness.settle(question, verdict, now)
+            verdict = await self.freshness.settle(question, verdict, context, now)
         if context is not None:
             await self.record(context, _event(verdict, stored), now)
         return verdict
