@@ -211,7 +211,6 @@ PACKAGES = (
     "identity_client",
     "identity_core.database",
     "identity_isolation",
-    "identity_operations.kernel_tables",
 )
 
 

@@ -33,14 +33,14 @@ PACKAGES = {
     ),
     "jinja2": ("plugins/ui/",),
     "pluggy": ("identity_core/plugin/",),
-    "sqlmodel": ("identity_core/store/tables.py", "plugins/"),
-    "sqlalchemy": ("identity_core/store/tables.py", "plugins/"),
+    "sqlmodel": (),
+    "sqlalchemy": (),
     "limits": ("identity_core/throttle/",),
     "packaging": ("identity_core/extension/",),
     "redis": ("plugins/redis/",),
     # The plain client of the specification uses no code of the project.
     "nacl": ("packages/identity_codec/", "packages/identity_tlog/", "plugins/kit/identity_kit/tests/specification/"),
-    "joserfc": ("plugins/oauth/identity_oauth/jws.py", "plugins/wallets/identity_wallets/jwe.py"),
+    "joserfc": ("plugins/wallets/identity_wallets/jwe.py",),
     "pyblst": ("packages/identity_bbs/",),
     "py_ecc": ("packages/identity_bbs/",),
     "cryptography": (

@@ -27,18 +27,7 @@ def transaction_hash(did: str, version: int, entry: bytes) -> bytes:
 
 def link(previous: bytes, sequence: int, block_number: int, recorded_at: int, transaction: bytes) -> bytes:
     """SHA-256 over the domain tag, the link before, three integers of 8 bytes and the transaction hash."""
-    return hashlib.sha256(
-        b"".join(
-            (
-                _LINK,
-                previous,
-                sequence.to_bytes(8, "big"),
-                block_number.to_bytes(8, "big"),
-                recorded_at.to_bytes(8, "big", signed=True),
-                transaction,
-            )
-        )
-    ).digest()
+    return _linked(_LINK + previous, sequence, block_number, recorded_at, transaction)
 
 
 def anchor_hash(kind: str, digest: bytes, size: int) -> bytes:
@@ -51,16 +40,9 @@ def anchor_link(
 ) -> bytes:
     """SHA-256 over the domain tag, the anchor's link before, the link of the newest entry (zero when there is none), three
     integers of 8 bytes and the anchor's transaction hash."""
-    return hashlib.sha256(
-        b"".join(
-            (
-                _ANCHOR_LINK,
-                previous,
-                entry_link,
-                position.to_bytes(8, "big"),
-                block_number.to_bytes(8, "big"),
-                recorded_at.to_bytes(8, "big", signed=True),
-                transaction,
-            )
-        )
-    ).digest()
+    return _linked(_ANCHOR_LINK + previous + entry_link, position, block_number, recorded_at, transaction)
+
+
+def _linked(before: bytes, place: int, block_number: int, recorded_at: int, transaction: bytes) -> bytes:
+    numbers = place.to_bytes(8, "big"), block_number.to_bytes(8, "big"), recorded_at.to_bytes(8, "big", signed=True)
+    return hashlib.sha256(b"".join((before, *numbers, transaction))).digest()
