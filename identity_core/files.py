@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import grp
 import json
 import os
@@ -139,28 +138,9 @@ def settle(file: BinaryIO) -> None:
 
 def sync_folder(path: Path) -> None:
     """Return when the names in a folder are on disk."""
-    with _folder(path) as folder:
-        os.fsync(folder)
-
-
-@contextlib.contextmanager
-def lock_folder(path: Path) -> Iterator[bool]:
-    """Try to take an exclusive ``flock`` on a folder itself, which needs no file in it, without waiting. Yield
-    whether it was taken."""
-    with _folder(path) as folder:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-
-
-@contextlib.contextmanager
-def _folder(path: Path) -> Iterator[int]:
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        yield folder
+        os.fsync(folder)
     finally:
         os.close(folder)
 

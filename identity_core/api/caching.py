@@ -55,7 +55,8 @@ MAX_ETAGS: Final = 2_048
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
 NEWEST: Final = f"public, max-age={HEAD_SECONDS}"
 
-_ETAG: Final = re.compile(r'(?:W/)?"[!#-~]*"', re.ASCII)
+_ETAG: Final = r'(?:W/)?"[!#-~]*"'
+_ETAGS: Final = re.compile(rf"[ \t,]*{_ETAG}(?:[ \t]*,[ \t,]*{_ETAG})*[ \t,]*", re.ASCII)
 # A proxy that compresses weakens the tag, or adds the coding's name; the version is the same.
 _ETAG_VERSION: Final = re.compile(r'(?:W/)?"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?(?:-gzip)?"', re.ASCII)
 
@@ -114,19 +115,14 @@ def unless_known(request: Request, etag: str, answer: Answer) -> Answer:
     """Return ``answer``, or 304 when If-None-Match lists its ``etag``, compared weakly, or is ``*`` (RFC 9110 §13.1.2).
 
     A malformed header, and one that is longer than the document allows, matches nothing."""
-    header = request.header("if-none-match")
-    if header is None:
-        return answer
-    is_known = header.strip() == "*" or etag in [tag.removeprefix("W/") for tag in entity_tags(header) or ()]
+    header = request.header("if-none-match") or ""
+    is_known = header.strip() == "*" or etag in [tag.removeprefix("W/") for tag in entity_tags(header)]
     return answer.not_modified if is_known else answer
 
 
-def entity_tags(header: str) -> list[str] | None:
-    """Return the tags of a list (RFC 9110 §8.8.3), in which elements may be empty; None for a malformed or too long
-    one."""
-    tags, parts = _ETAG.findall(header), [part.strip() for part in _ETAG.sub('"', header).split(",")]
-    is_list = len(header) <= MAX_ETAGS and {*parts} <= {"", '"'} and 0 < len(tags) == parts.count('"')
-    return tags if is_list else None
+def entity_tags(header: str) -> list[str]:
+    """Return the tags of a list (RFC 9110 §8.8.3), in which elements may be empty; none of a malformed or too long one."""
+    return re.findall(_ETAG, header) if len(header) <= MAX_ETAGS and _ETAGS.fullmatch(header) else []
 
 
 def content_tag(content: bytes) -> str:
@@ -140,7 +136,7 @@ def if_match(request: Request) -> frozenset[int] | None:
     header = request.header("if-match")
     if header is None or header.strip() == "*":
         return None
-    if (tags := entity_tags(header)) is None:
+    if not (tags := entity_tags(header)):
         raise InvalidRequest('If-Match must be * or entity tags such as "3".', details={"header": "If-Match"})
     return frozenset(int(found[1]) for found in map(_ETAG_VERSION.fullmatch, tags) if found)
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
 from operator import attrgetter
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from identity_codec.values import Hidden
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.database.files import FileLock
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.extension.choice import ChosenExtensions, InstalledExtension, extensions_on, in_order
 from identity_core.files import install_command
@@ -50,8 +48,7 @@ async def begin_jobs(
     """Bring the index up to the ledger, and run all jobs until the stack is closed. Raises ``StartError``: when the
     ledger does not fit."""
     clock, check, custodian = SystemClock(), reader.check, signer.custodian
-    if settings.database_url is None:
-        await _end_dead_requests(settings.data_dir, store, stack)
+    await store.end_dead_requests(settings.data_dir, erasing_time(clock))
     if isinstance(custodian, AttendedCustodian):
         attend = AttendCustodian(custodian)
         # After this, a rotation that begins while this process starts is noticed.
@@ -65,16 +62,6 @@ async def begin_jobs(
     if settings.database_url is not None:
         watch.spare(repair, suspicions, follow)
     return Jobs(signer, suspicions, watch)
-
-
-async def _end_dead_requests(folder: Path, store: Store, stack: AsyncExitStack) -> None:
-    """End the reservations of killed processes, so that their requests can be repeated at once, unless another process
-    serves these files. Every serving process shares the lock until it ends."""
-    lock = stack.enter_context(closing(FileLock(folder / "serving.lock")))
-    if lock.try_acquire():
-        await store.idempotency.release_all(erasing_time(SystemClock()))
-        await store.invocations.release_all()
-    lock.share()
 
 
 async def _keep_index(
@@ -103,10 +90,8 @@ async def _keep_index(
     suspicions = RecordSuspicions(audit)
     await suspicions.step()
     repair = IndexRepair(catch_up)
-    await stack.enter_async_context(repair)
-    await stack.enter_async_context(suspicions)
-    if follow is not None:
-        await stack.enter_async_context(follow)
+    for job in filter(None, (repair, suspicions, follow)):
+        await stack.enter_async_context(job)
     return follow, repair, suspicions
 
 

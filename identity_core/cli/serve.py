@@ -28,7 +28,7 @@ from identity_core.cli.options import (
     shown_database,
 )
 from identity_core.cli.output import Command, fail, show
-from identity_core.files import lock_folder
+from identity_core.database.files import FOLDER, FileLock
 from identity_core.settings import Settings, require_extras
 from identity_core.settings.server import Server
 
@@ -248,8 +248,8 @@ def _unix(path: Path, mode: int) -> Iterator[socket.socket]:
         bound = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         try:
             # The check of the socket and its replacement are one step for every process that uses this lock.
-            with lock_folder(path.parent) as is_ours:
-                if not is_ours:
+            with contextlib.closing(FileLock(path.parent, FOLDER)) as lock:
+                if not lock.try_acquire():
                     fail("another program is at work there", str(path.parent), "choose a folder of its own for --uds")
                 if _is_taken(path):
                     fail("another process listens there already", str(path), "stop it, or choose another --uds")

@@ -12,35 +12,36 @@ content.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import threading
 from pathlib import Path
+from typing import Final
 
 from identity_core.database.interface import DatabaseReplaced
 
+FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY
+
 
 class FileLock:
-    """An exclusive ``flock`` on ``path``. The operating system releases it when the process dies."""
+    """A ``flock`` on ``path``, or with the flags ``FOLDER`` on a folder itself, which needs no file in it. The operating system
+    releases it when the process dies."""
 
-    def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def __init__(self, path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> None:
+        self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
 
     def try_acquire(self) -> bool:
         """Take the lock if it is free, and return whether it was."""
-        try:
+        with contextlib.suppress(BlockingIOError):
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+            return True
+        return False
 
-    def acquire(self) -> None:
-        """Wait for the lock and take it."""
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-
-    def share(self) -> None:
-        """Wait until no process holds the lock alone, and share it. An exclusive lock becomes a shared one."""
-        fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+    def acquire(self, *, shared: bool = False) -> None:
+        """Wait for the lock and take it. Several processes may have a ``shared`` one; an exclusive lock becomes a shared
+        one."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
 
     def release(self) -> None:
         """Release the lock. It is not an error if it is not held."""
@@ -65,11 +66,10 @@ class InPlace:
 
 
 def _identity(name: str) -> tuple[int, int] | None:
-    try:
+    with contextlib.suppress(OSError):
         found = os.stat(name)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+        return found.st_dev, found.st_ino
+    return None
 
 
 class Turn:

@@ -86,7 +86,7 @@ class LedgerBackend(Protocol):
         """
 
     async def log_size(self, did: str) -> LogSize:
-        """Return the size of the log of ``did`` without reading it; all zero if there is invalid."""
+        """Return the size of the log of ``did`` without reading it; all zero if there is none."""
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """Return at most ``limit`` entries of the whole ledger after ``sequence``, in order."""

@@ -73,7 +73,7 @@ class WitnessApprovals:
         return whole
 
     async def witness_file(self, log: GetDidLog, did: Did) -> bytes:
-        """Return the did-witness.json. Raises ``DidNotFound``: when there is invalid."""
+        """Return the did-witness.json. Raises ``DidNotFound``: when there is none."""
         await log(did)
         raise DidNotFound(details={"did": str(did)})
 

@@ -115,7 +115,7 @@ def _between(layout, value):
 
 
 class CheatingSet(SetProver):
-    """Membership by a cheat where there is invalid."""
+    """Membership by a cheat where there is none."""
 
     place = staticmethod(PLACES["the first"])
 

@@ -34,7 +34,7 @@ class Response:
 
 
 def exchange(address: tuple[str, int], data: bytes, *, head: bool = False) -> Response:
-    """Sends ``data`` on a fresh connection and reads one answer. Raises ConnectionError when there is invalid."""
+    """Sends ``data`` on a fresh connection and reads one answer. Raises ConnectionError when there is none."""
     with socket.create_connection(address, timeout=SECONDS) as connection:
         # The server may answer and close before it has read everything.
         with contextlib.suppress(ConnectionError):

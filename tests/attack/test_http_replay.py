@@ -13,7 +13,6 @@ from identity_commands.verify_log import verify
 from nacl.signing import SigningKey
 
 from identity_core.errors import AuthFailed
-from identity_core.use_cases.auth.challenge import UNNAMED
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
     LEAVE,
@@ -364,7 +363,7 @@ def test_a_refusal_names_the_text_to_sign_and_no_more(target: Target) -> None:
     wrong.append(header(hana.did, mallory.sign(hana.challenge("update").encode()).signature))
     required = {"purpose": "update", "bodyHash": body_hash(service()), "target": f"/dids/{quote(hana.did, safe='')}"}
     used = {"reason": "This challenge was used. Fetch another from /auth/challenge and sign it."}
-    untried = {"reason": UNNAMED}
+    untried = {"reason": "unnamed"}
     for value, expected in ((spent, required | used), *((value, required | untried) for value in wrong)):
         answer = hana.send("update", service(), value)
         assert answer.outcome == FAILED

@@ -165,7 +165,7 @@ def test_a_full_disk_stops_writes_and_nothing_else(small_disk: Path) -> None:
 
 
 def wait_for_a_write(running: service_process.Running) -> Holder | None:
-    """A DID made within a minute, in which a circuit that opened may close; None when there is invalid."""
+    """A DID made within a minute, in which a circuit that opened may close; None when there is none."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:

@@ -27,7 +27,7 @@ def ready(running: Running) -> tuple[int, Any]:
 
 
 def metric(running: Running, line: str) -> float:
-    """The value of a sample, 0 where there is invalid."""
+    """The value of a sample, 0 where there is none."""
     text = running.wire.call("GET", "/metrics", None, {"X-API-Key": service_process.API_KEY}).body.decode()
     found = re.search(rf"^{re.escape(line)} (\S+)$", text, re.MULTILINE)
     return float(found[1]) if found else 0.0

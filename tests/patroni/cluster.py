@@ -87,7 +87,7 @@ class Watched:
         self.process = None
 
     def _postgresql(self) -> list[int]:
-        """The server that Patroni has started, and its children; none where there is invalid."""
+        """The server that Patroni has started, and its children; none where there is none."""
         data = self.folder / "postgresql"
         try:
             postmaster = Path("/proc") / (data / "postmaster.pid").read_text().split()[0]

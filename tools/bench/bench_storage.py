@@ -235,7 +235,7 @@ def main() -> None:
 
 
 def bench(folder: Path, callers: Sequence[int], seconds: float, replicas: int) -> None:
-    """SQLite, and PostgreSQL with so many ``replicas`` unless that is invalid."""
+    """SQLite, and PostgreSQL with so many ``replicas`` unless that is none."""
     print(f"Python {sys.version.split()[0]}, fdatasync {fsync_milliseconds(folder):.2f} ms, {load()}")
     alone = sqlite3.connect(folder / "alone.sqlite")
     alone.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;")

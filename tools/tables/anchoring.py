@@ -27,7 +27,7 @@ class AnchorLeafRow(StoreModel, table=True):
 
 class AnchorBatch(StoreModel, table=True):
     """One tree of commitments. ``checkpoint`` is the body of the checkpoint of the ledger's log that is its last leaf, with its path as
-    ``checkpoint_details``; NULL where there is invalid."""
+    ``checkpoint_details``; NULL where there is none."""
 
     __tablename__ = "anchor_batches"
     __table_args__ = (

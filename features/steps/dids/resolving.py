@@ -1,4 +1,4 @@
-"""Anybody resolves a DID, and is told when there is invalid."""
+"""Anybody resolves a DID, and is told when there is none."""
 
 from __future__ import annotations
 

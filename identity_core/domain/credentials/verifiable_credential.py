@@ -34,7 +34,7 @@ _MEMBERS: Final = frozenset(
 )
 _OPTIONAL: Final = frozenset({"validUntil", "credentialStatus"})
 _PROOF: Final = frozenset({"type", "cryptosuite", "verificationMethod", "created", "proofPurpose", "proofValue"})
-_BOUND_PROOF: Final = frozenset({"header", "commitment", "holderTag"})
+_BOUND_PROOF: Final = _PROOF | {"header", "commitment", "holderTag"}
 
 
 class PresentedBinding(Protocol):
@@ -133,11 +133,9 @@ def parse(
         raise invalid("the schema or the proof is of another kind")
     if suite == BOUND_CRYPTOSUITE and bound_format is None:
         raise invalid("no installed extension reads credentials of suite 2: install the one of bound credentials")
-    until = value.get("validUntil")
     try:
         check_proof_options(proof, now)
-        known = _PROOF if suite == CRYPTOSUITE else _PROOF | _BOUND_PROOF
-        if schema.keys() != {"id", "type"} or not proof.keys() <= known:
+        if schema.keys() != {"id", "type"} or not proof.keys() <= (_PROOF if suite == CRYPTOSUITE else _BOUND_PROOF):
             raise invalid("the schema or the proof has a member that one of ours does not have")
         return PresentedCredential(
             id=read_text(value["id"], "id"),
@@ -145,7 +143,7 @@ def parse(
             holder=Did.parse(read_text(subject.get("id"), "credentialSubject.id")),
             schema_id=read_text(schema.get("id"), "credentialSchema.id"),
             valid_from=times.parse(value["validFrom"]),
-            valid_until=None if until is None else times.parse(until),
+            valid_until=None if (until := value.get("validUntil")) is None else times.parse(until),
             verification_method=read_text(proof.get("verificationMethod"), "proof.verificationMethod"),
             signature=parse_signature(read_text(proof.get("proofValue"), "proof.proofValue")),
             attributes={name: claim for name, claim in subject.items() if name != "id"},

@@ -168,7 +168,7 @@ class Key:
 
     @property
     def secret_raw(self) -> bytes:
-        """Return the 32 bytes of ``secret``. Raises ``ValueError``: when there is invalid."""
+        """Return the 32 bytes of ``secret``. Raises ``ValueError``: when there is none."""
         return multikey.decode_secret(self.secret or "")[1]
 
 

@@ -41,7 +41,6 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.wire import GetDidAuthChallengeQuery
 
 USED: Final = "This challenge was used. Fetch another from /auth/challenge and sign it."
-UNNAMED: Final = "unnamed"
 _SEARCH: Final = (
     (True, False, challenge_mac.VERIFICATIONS),
     (True, True, 8),
@@ -205,7 +204,7 @@ class AuthenticateDid(Struct, frozen=True):
         bound = {"bodyHash": body_hash} if body_hash else {}
         details: dict[str, JsonValue] = {"purpose": purpose, **bound, "target": target}
         if found is None:
-            raise AuthFailed(details=details | ({"reason": UNNAMED} if signed.named is None else {}))
+            raise AuthFailed(details=details | ({"reason": "unnamed"} if signed.named is None else {}))
         key, text = found
         if not await self.challenges.spend(text):
             raise AuthFailed(USED, details=details | {"reason": USED})

@@ -210,9 +210,7 @@ class ImportCredential(Struct, frozen=True):
         method = document.method(new.verification_method)
         if method is None or method.id not in assertion_keys(document):
             raise InvalidCredential(
-                details={
-                    "reason": "the verification method is not a Bls12381G2Key2020 assertionMethod key of the issuer"
-                }
+                details={"reason": "the key is not a Bls12381G2Key2020 assertionMethod key of the issuer"}
             )
         key = PublicKey.parse(method.type, method.multibase)
         signed = Signed(method.id, key.raw, parse_signature(new.signature))

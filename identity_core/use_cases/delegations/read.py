@@ -90,7 +90,7 @@ _BATCH: Final = 200
 
 
 class DelegationPage(Struct, frozen=True):
-    """A page of delegations. ``end`` is the position of the next page, None if there is invalid."""
+    """A page of delegations. ``end`` is the position of the next page, None if there is none."""
 
     items: tuple[ShownDelegation, ...]
     end: RowPosition | None

@@ -251,7 +251,7 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, Any]], frozen=True):
 
 
 def _pause(operation: ServedOperation, error: IdentityError, attempt: int) -> float | None:
-    """Return the seconds before the next attempt; None if there is invalid."""
+    """Return the seconds before the next attempt; None if there is none."""
     passing = error.status in _PASSING or error.code in ("UNREACHABLE", "REQUEST_IN_PROGRESS")
     if error.status != 429 and not (operation.is_repeatable and passing):
         return None

@@ -23,7 +23,8 @@ from msgspec import Struct, field
 from identity_codec import sealing
 from identity_codec.values import Hidden
 from identity_core.database import Database, DatabaseAbsent, Transaction
-from identity_core.files import durable_draft, lock_folder, read_regular, require_own, sync_folder
+from identity_core.database.files import FOLDER, FileLock
+from identity_core.files import durable_draft, read_regular, require_own, sync_folder
 from identity_core.store.records import Table
 from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in
 
@@ -101,7 +102,7 @@ def stored_seal(transaction: Transaction) -> StoredSeal | None:
 
 
 def read_seal(transaction: Transaction, table: Table[StoredSeal]) -> StoredSeal | None:
-    """Return the seal in the table; None where there is invalid."""
+    """Return the seal in the table; None where there is none."""
     found = transaction.execute(f"{table.select} WHERE id = 1").fetchone()
     return None if found is None else table.read(found)
 
@@ -217,9 +218,9 @@ class Seal(Hidden, Struct, frozen=True):
         with contextlib.suppress(sealing.BoxInvalid, OSError):
             data_key = row.open_box(read_regular(self.next_file))
             if not self.database.read_only:
-                with lock_folder(self.master_key_file.parent) as is_ours:
+                with contextlib.closing(FileLock(self.master_key_file.parent, FOLDER)) as lock:
                     # A backup or a rotation that is at work leaves it to the next one who looks.
-                    if is_ours:
+                    if lock.try_acquire():
                         self.settle_file(row)
             return data_key
         # Another process may have given the next one its name between the two reads.

@@ -8,11 +8,13 @@ and takes the name of the old one after it: a crash in between leaves either, an
 
 from __future__ import annotations
 
+import contextlib
+
 from identity_codec import sealing
 from identity_core.database import DatabaseError, Transaction
-from identity_core.database.files import FileLock
+from identity_core.database.files import FOLDER, FileLock
 from identity_core.database.sqlite_connection import rewrite
-from identity_core.files import durable_draft, lock_folder, read_regular
+from identity_core.files import durable_draft, read_regular
 from identity_core.ports.custodian import KeyRefused, Resealed
 from identity_custodian_sealed.box_contents import DataKey
 from identity_custodian_sealed.data_key import DATABASE, FILE, Seal, SealBroken, StoredSeal, stored_seal
@@ -40,8 +42,8 @@ def reseal(seal: Seal, *, compromised: bool) -> Resealed:
     ``OSError``."""
     try:
         seal.open()
-        with lock_folder(seal.master_key_file.parent) as is_ours:
-            if not is_ours:
+        with contextlib.closing(FileLock(seal.master_key_file.parent, FOLDER)) as lock:
+            if not lock.try_acquire():
                 raise KeyRefused("A backup, a restore or another rotation is at work on this data directory.")
             return _resealed(seal, compromised=compromised)
     except SealBroken as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import shutil
@@ -27,8 +28,8 @@ from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_codec import multikey, sealing
 from identity_codec.values import replace
 from identity_core.database import files, sqlite_connection
+from identity_core.database.files import FOLDER, FileLock
 from identity_core.errors import PluginUnavailable
-from identity_core.files import lock_folder
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
 from tests.attack.stranger import rounds
@@ -354,8 +355,8 @@ def test_a_changed_row_stops_it_and_nothing_is_sealed_anew(tmp_path: Path) -> No
 
 def test_it_waits_for_no_backup_and_says_so(tmp_path: Path) -> None:
     custodian = open_custodian(tmp_path)
-    with lock_folder(tmp_path) as is_ours:
-        assert is_ours
+    with contextlib.closing(FileLock(tmp_path, FOLDER)) as lock:
+        assert lock.try_acquire()
         with pytest.raises(KeyRefused, match="at work"):
             custodian.reseal_now(compromised=True)
     assert custodian.reseal_now(compromised=True).generation == 2
@@ -373,7 +374,8 @@ def test_new_master_key_that_is_used_is_found_under_either_name(tmp_path: Path) 
         # As a kill between the commit and the new name leaves it.
         old.rename(tmp_path / "custodian-next.key")
         old.write_bytes(key)
-        with lock_folder(tmp_path):
+        with contextlib.closing(FileLock(tmp_path, FOLDER)) as lock:
+            assert lock.try_acquire()
             started = open_custodian(tmp_path)
             await check(started, publics)
             await started.close()

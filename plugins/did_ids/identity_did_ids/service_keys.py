@@ -114,7 +114,7 @@ def read_replacements(states: Iterable[DidState]) -> tuple[Replacement, ...]:
 
 
 def newest(replacements: Iterable[Replacement], use: str) -> Replacement | None:
-    """Return the last replacement of one use; None if there is invalid."""
+    """Return the last replacement of one use; None if there is none."""
     return max((one for one in replacements if one.use == use), key=lambda one: one.number, default=None)
 
 

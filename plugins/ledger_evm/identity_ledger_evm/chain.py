@@ -60,7 +60,7 @@ class Chain:
         return quantity(await self._node.call("eth_chainId"))
 
     async def runtime(self) -> bytes:
-        """Return the code at the contract's address; empty when there is invalid."""
+        """Return the code at the contract's address; empty when there is none."""
         return decode_hex(await self._node.call("eth_getCode", self._contract, "latest"))
 
     async def head(self) -> Block:

@@ -27,7 +27,7 @@ from identity_transparency.cli.ledger_cosigner import CosigningKey
 
 from identity_codec import ed25519
 from identity_codec.values import replace
-from identity_core.files import lock_folder
+from identity_core.database.files import FOLDER, FileLock
 from identity_core.settings import load
 from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
 from tests.lying_witness import lying_witness, whole
@@ -297,8 +297,8 @@ def test_one_at_a_time(remote: Commands, server: LocalServer, key: Path, tmp_pat
     left = server.data_dir / ".backup-of-one-that-was-killed"
     left.mkdir()
     words = ("backup", "create", tmp_path / "b" / "x", "--key-file", key, "--data-dir", server.data_dir)
-    with lock_folder(server.data_dir) as is_ours:
-        assert is_ours
+    with closing(FileLock(server.data_dir, FOLDER)) as lock:
+        assert lock.try_acquire()
         assert "another backup" in remote.refused(*words)[0]
     remote.ok(*words)
     assert not left.exists()

@@ -125,7 +125,7 @@ class PostgresqlSession:
             self._replicated = False
 
     def connection(self) -> psycopg.Connection[Any]:
-        """Return the one that is open. Raises ``psycopg.OperationalError`` where there is invalid."""
+        """Return the one that is open. Raises ``psycopg.OperationalError`` where there is none."""
         if self._connection is None:
             raise psycopg.OperationalError("the connection is lost")
         return self._connection

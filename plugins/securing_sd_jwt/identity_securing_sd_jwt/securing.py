@@ -134,7 +134,7 @@ def _is_claim(pointer: str, claims: Mapping[str, Any]) -> bool:
 
 
 def _keep(steps: Sequence[str], concealed: Any, whole: Any, known: Mapping[str, Disclosure], kept: set[str]) -> None:
-    """Add to ``kept`` what opens the way to a claim, and all that the claim holds. Raises ``InvalidCredential`` where there is invalid."""
+    """Add to ``kept`` what opens the way to a claim, and all that the claim holds. Raises ``InvalidCredential`` where there is none."""
     for step in steps:
         if not isinstance(whole, dict) or step not in whole or not isinstance(concealed, dict):
             raise _refused("a pointer leads to nothing")

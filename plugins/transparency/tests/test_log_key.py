@@ -21,7 +21,7 @@ HASH = key_hash("z6Mk")
 
 @pytest.fixture
 def installed(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
-    """An installation with an API key, and rotations that wait for no other process, as there is invalid."""
+    """An installation with an API key, and rotations that wait for no other process, as there is none."""
     identity.ok("keys", "create", "--name", "ops", "--admin")
 
     async def at_once(_: float) -> None:

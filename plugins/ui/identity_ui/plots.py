@@ -57,7 +57,7 @@ def sample_of(exposition: bytes, at: float) -> FigureSample:
 
 
 def intervals(samples: Sequence[FigureSample]) -> list[FigureInterval]:
-    """Return the intervals between samples. If the later sample has counted less, a process ended, and there is invalid."""
+    """Return the intervals between samples. If the later sample has counted less, a process ended, and there is none."""
     pairs = pairwise(samples)
     return [_between(one, other) for one, other in pairs if other.total.count >= one.total.count and other.at > one.at]
 

@@ -138,7 +138,7 @@ class DidRegistration(Struct, frozen=True):
 
 
 def _signer(state: DidState) -> str:
-    """Return a key that may sign, also what a key in its grace period may not. Raises ``InvalidDocument`` where there is invalid."""
+    """Return a key that may sign, also what a key in its grace period may not. Raises ``InvalidDocument`` where there is none."""
     related = state.document.related(keys.AUTHENTICATION)
     for method in state.document.methods:
         if method.id in related and method.revoked is None:

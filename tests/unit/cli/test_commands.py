@@ -148,7 +148,7 @@ def test_the_readme_names_commands_and_options_that_exist(line: str) -> None:
         (["did", "resolve"], 2, "Missing argument"),
         (["did", "resolve", "did:ids:x", "--version-id", "0"], 2, "Invalid value"),
         (["did", "resolve", "did:ids:x", "--url", "http://127.0.0.1:1"], 1, "does not answer"),
-        (["did", "resolve", "did:ids:x", "--url", "no url"], 2, "no address of a service"),
+        (["did", "resolve", "did:ids:x", "--url", "no url"], 2, "not an address of a service"),
         (["did", "create", "--url", "http://127.0.0.1:1"], 2, "say where the private keys shall go"),
         (["did", "create", "--keys", "a", "--show-secrets"], 2, "say where the private keys shall go"),
         (["did", "create", "--show-secrets", "--key-type", "RSA"], 1, "INVALID_DOCUMENT"),

@@ -78,7 +78,7 @@ def test_file_that_is_no_socket_is_left_alone(path: Path, lies: str, capsys: pyt
         path.write_text("precious")
     with pytest.raises(SystemExit), listening_at(Server(unix_socket=path)):
         pytest.fail("it took the place of another")
-    assert "no socket" in capsys.readouterr().err
+    assert "not a socket" in capsys.readouterr().err
     assert victim.read_text() == "precious"
     assert path.lstat()
 
@@ -153,7 +153,7 @@ def test_foreign_socket_is_not_used() -> None:
         assert str(bound.getsockname()[1]) not in told
 
 
-@pytest.mark.parametrize(("count", "says"), [(2, "hands over 2 sockets"), (1, "no socket that listens")])
+@pytest.mark.parametrize(("count", "says"), [(2, "hands over 2 sockets"), (1, "not a socket that listens")])
 def test_anything_else_is_refused(count: int, says: str) -> None:
     with socket.socket() as idle:
         process = handed(idle.fileno(), count)

@@ -71,7 +71,7 @@ class LedgerFaultConformance(ExaminedLedger):
 
     @pytest.fixture
     def tamper(self) -> Tamper | None:
-        """Return a function that replaces a stored entry without the ledger; None if there is invalid."""
+        """Return a function that replaces a stored entry without the ledger; None if there is none."""
         return None
 
     def test_a_killed_process_loses_nothing_that_it_acknowledged(self, ledger: LedgerBackend, reopen: Open) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -32,7 +32,8 @@ from identity_codec.values import replace
 from identity_core import __version__
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.database import Transaction
-from identity_core.files import lock_folder, new_draft, settle
+from identity_core.database.files import FOLDER, FileLock
+from identity_core.files import new_draft, settle
 from identity_core.plugin.sockets import LEDGER
 from identity_core.settings import Settings, StartError
 from identity_operations.backup.archive import Advance, described, read_archive, write_archive
@@ -149,8 +150,8 @@ def settings_over(settings: Settings, staging: Path) -> Settings:
 def staged(parent: Path, prefix: str) -> Iterator[Path]:
     """Yield an empty directory in ``parent`` for its owner alone, removed at the end unless it was renamed. Remains of a killed
     command are removed, and two commands at once are refused. Raises ``StartError``, ``OSError``."""
-    with lock_folder(parent) as is_ours:
-        if not is_ours:
+    with closing(FileLock(parent, FOLDER)) as lock:
+        if not lock.try_acquire():
             raise StartError("another backup or restore is at work here", str(parent), "wait for its end")
         for left in parent.glob(f"{prefix}*"):
             shutil.rmtree(left)

@@ -111,7 +111,7 @@ class StoreExamination:
         return None
 
     async def newest(self) -> int:
-        """Return the last entry with a row in the index, 0 if there is invalid."""
+        """Return the last entry with a row in the index, 0 if there is none."""
         return int(await self._database.read(lambda reading: reading.execute(_NEWEST).fetchone()[0]) or 0)
 
     async def behind(self, last: int) -> list[Finding]:

@@ -100,7 +100,7 @@ class LedgerReads(Struct, frozen=True):
         )
 
     async def _first_from(self, number: int, end: int) -> int:
-        """Return the first sequence in this block or a later one; ``end`` + 1 when there is invalid."""
+        """Return the first sequence in this block or a later one; ``end`` + 1 when there is none."""
         low, high = 1, end + 1
         while low < high:
             middle = (low + high) // 2

@@ -95,7 +95,7 @@ class GetPresentation(Struct, frozen=True):
     kept: KeptRequests
 
     async def __call__(self, request_id: str, caller: Caller) -> tuple[str | None, dict[str, Any] | None]:
-        """Return the time and the content of the wallet's answer; None if there is invalid."""
+        """Return the time and the content of the wallet's answer; None if there is none."""
         caller.require_scope(VERIFY_SCOPE)
         query, stored = await self.kept.find(request_id)
         if stored.owner != caller.owner:

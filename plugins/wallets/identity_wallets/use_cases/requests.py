@@ -99,7 +99,7 @@ class KeptRequests(Hidden, Struct, frozen=True):
         )
 
     def answer_of(self, query: PresentationQuery, stored: StoredPresentation) -> tuple[str, Any] | None:
-        """Return the time (RFC 3339) and the content of the wallet's answer; None if there is invalid."""
+        """Return the time (RFC 3339) and the content of the wallet's answer; None if there is none."""
         if stored.answer is None:
             return None
         answered_at, answer = orjson.loads(self._open(query.id, _ANSWER, stored.answer))

@@ -25,7 +25,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import AuthFailed, DidNotFound, InvalidRequest, RateLimited
 from identity_core.store import Store
-from identity_core.use_cases.auth.challenge import UNNAMED, USED, GetDidAuthChallenge, Payer
+from identity_core.use_cases.auth.challenge import USED, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.create import Created
 from identity_core.wire import GetDidAuthChallengeQuery
 from tests.did_use_cases import PAYER, Rooms, own_key, update_of
@@ -228,7 +228,7 @@ def test_refusal_of_an_unnamed_challenge_has_the_way_out(tmp_path: Path) -> None
             await rooms.challenge(did, purpose=None, body_hash=None)
         with pytest.raises(AuthFailed) as refusal:
             await tried(rooms, did, signed_by(pair, mine.text))
-        assert refusal.value.details["reason"] == UNNAMED
+        assert refusal.value.details["reason"] == "unnamed"
         assert "name the challenge in the header" in refusal.value.find_remedy()
         await tried(rooms, did, signed_by(pair, mine.text), named=mine)
 
@@ -605,7 +605,7 @@ def test_former_key_needs_an_earlier_attempt(
         else:
             with pytest.raises(AuthFailed) as refusal:
                 await ask(payer=address, former=former)
-            reason = {} if named else {"reason": UNNAMED}
+            reason = {} if named else {"reason": "unnamed"}
             assert refusal.value.details == {"purpose": "update", "bodyHash": BODY, "target": TARGET} | reason
             assert (len(verifications), paid) == ((3, []) if named else (3 * 21, [5, 2]))
 
