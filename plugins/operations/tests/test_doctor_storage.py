@@ -15,6 +15,8 @@ from typing import Any
 import httpx
 import pytest
 from identity_commands.local_server import LocalServer
+from identity_transparency.opening import checkpoint_file_of
+from identity_transparency.remembered import CheckpointFile
 
 from identity_core import bootstrap
 from identity_core.settings import load
@@ -165,6 +167,63 @@ def test_database_faults_are_reported(used: Path, harm: Any, state: str, says: s
     assert {one["state"] for one in told} == {state}, findings
     assert any(remedy in one["remedy"] for one in told), told
     looked(used)
+
+
+OLDER = {
+    "store": ("identity.sqlite", "DELETE FROM store_migrations WHERE number = 13"),
+    "ledger": ("ledger.sqlite", "DELETE FROM ledger_migrations WHERE number = 3"),
+    "custodian": ("custodian.sqlite", "DELETE FROM custodian_migrations WHERE number = 3"),
+}
+ROLLED_BACK = {
+    "entries": ("ledger.sqlite", "DROP TRIGGER ledger_entries_stay", "DELETE FROM ledger_entries WHERE sequence >= {}"),
+    "lines": ("identity.sqlite", "UPDATE audit_head SET sequence = {1} - 1"),
+}
+
+
+@pytest.fixture
+def remembered(tmp_path: Path) -> Path:
+    """An installation with entries whose service was stopped, and the checkpoint that it stored apart."""
+    folder = tmp_path / "stopped"
+
+    async def serve() -> None:
+        async with bootstrap.open_installation(load(environment={}, overrides={"data_dir": folder})) as house:
+            headers = {"X-API-Key": str(await house.first_key())}
+            transport = httpx.ASGITransport(app=house.app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
+                for _ in range(3):
+                    assert (await client.post("/api/v1/dids", json={"method": "ids"})).status_code == 201
+
+    asyncio.run(serve())
+    return folder
+
+
+def checkpoint_of(folder: Path) -> Path:
+    return checkpoint_file_of(load(environment={}, overrides={"data_dir": folder}))
+
+
+@pytest.mark.parametrize("older", OLDER)
+@pytest.mark.parametrize("rolled_back", [*ROLLED_BACK, "ledger file"])
+def test_rollback_of_an_older_version_is_reported(remembered: Path, older: str, rolled_back: str) -> None:
+    """The checkpoint is newer than what the databases have, and their upgrade has yet to run."""
+    kept = CheckpointFile(checkpoint_of(remembered)).load()
+    assert kept is not None
+    assert (kept.checkpoint.size, kept.audit_lines > 2) == (3, True)
+    sql(remembered, *OLDER[older])
+    if rolled_back == "ledger file":
+        lost(remembered, "ledger.sqlite")
+    else:
+        name, *statements = ROLLED_BACK[rolled_back]
+        sql(remembered, name, *(one.format(kept.checkpoint.size, kept.audit_lines) for one in statements))
+    found = looked(remembered)
+    assert found["state"] == "fail", found
+    assert "remembered" in found["says"] or "entry 0" in found["says"]
+    assert "accept-rollback" in found["remedy"]
+
+
+@pytest.mark.parametrize("older", OLDER)
+def test_older_version_without_a_rollback_is_a_warning(remembered: Path, older: str) -> None:
+    sql(remembered, *OLDER[older])
+    assert looked(remembered)["state"] == "warn"
 
 
 def test_a_master_key_that_is_another_is_told(used: Path) -> None:

@@ -15,7 +15,7 @@ from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
 from msgspec import Struct
 
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.database import DatabaseAbsent, MigrationPending
+from identity_core.database import DatabaseAbsent, DatabaseError, MigrationPending
 from identity_core.errors import StorageMismatch
 from identity_core.plugin.sockets import LEDGER
 from identity_core.ports.custodian import Custodian
@@ -23,6 +23,7 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.auth.tagged import TaggedKeys, has_api_keys, with_tagged, writable_of
+from identity_operations.examination.looking import read_database
 
 
 class Compared(Struct, frozen=True):
@@ -48,17 +49,45 @@ async def compare_storage(settings: Settings) -> Compared:
         kept = load_remembered(settings)
         try:
             async with open_store(settings, custodian) as store:
-                if look.pending:
-                    return Compared(0, None, tuple(look.pending))
-                return await _compare(ledger, custodian, store, kept, is_blind=LEDGER.hook in look.blind)
+                if not look.pending:
+                    return await _compare(ledger, custodian, store, kept, is_blind=LEDGER.hook in look.blind)
+                pending = tuple(look.pending)
         except MigrationPending as error:
-            return Compared(0, None, (*look.pending, str(error)))
+            pending = (*look.pending, str(error))
         except DatabaseAbsent as error:
             entries = 0 if look.pending or LEDGER.hook in look.blind else (await ledger.head()).sequence
             if entries or (kept is not None and kept.checkpoint.size):
                 what = f"The store is not there ({error.reason}), and there were entries before."
                 raise StorageMismatch(what) from error
             return Compared(0, None, tuple(look.pending))
+        if kept is not None:
+            _require_numbers(settings, kept)
+        return Compared(0, None, pending)
+
+
+_ENTRIES = "SELECT coalesce(max(sequence), 0) FROM ledger_entries"
+_LINES = "SELECT sequence FROM audit_head WHERE id = 1"
+
+
+def _require_numbers(settings: Settings, kept: Remembered) -> None:
+    """Check that databases of an older version have as many entries and lines as the stored checkpoint. Their other content cannot be
+    compared before the upgrade. Raises ``StorageMismatch``."""
+    entries = _number(settings, "ledger.sqlite", _ENTRIES) if settings.ledger.backend == "sql" else None
+    lines = _number(settings, "identity.sqlite", _LINES)
+    for what, found, known in (("ledger", entries, kept.checkpoint.size), ("audit log", lines, kept.audit_lines)):
+        if found is not None and found < known:
+            raise StorageMismatch(f"The {what} ends at {found}, and {known} are remembered: the databases are older.")
+
+
+def _number(settings: Settings, name: str, query: str) -> int | None:
+    """Return the number of a query; 0 without the file, and None where an older version has no such table."""
+    try:
+        row = read_database(settings.database_url, settings.data_dir / name, lambda one: one.execute(query).fetchone())
+    except DatabaseAbsent:
+        return 0
+    except DatabaseError:
+        return None
+    return None if row is None else int(row[0])
 
 
 async def _compare(
