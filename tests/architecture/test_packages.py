@@ -40,7 +40,7 @@ PACKAGES = {
     "redis": ("plugins/redis/",),
     # The plain client of the specification uses no code of the project.
     "nacl": ("packages/identity_codec/", "packages/identity_tlog/", "plugins/kit/identity_kit/tests/specification/"),
-    "joserfc": ("plugins/oauth/identity_oauth/jws.py", "plugins/wallets/identity_wallets/jwe.py"),
+    "joserfc": ("plugins/wallets/identity_wallets/jwe.py",),
     "pyblst": ("packages/identity_bbs/",),
     "py_ecc": ("packages/identity_bbs/",),
     "cryptography": (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from msgspec import Struct
 
@@ -37,7 +37,7 @@ class CompactJws(Hidden, Struct, frozen=True):
     signature: bytes
 
     @classmethod
-    def open(cls, text: str, *, longest: int) -> CompactJws:
+    def open(cls, text: str, *, longest: int) -> Self:
         """Return the three parts of a text of at most ``longest`` characters; header and claims are JSON objects."""
         parts = text.split(".", 3) if len(text) <= longest else []
         if len(parts) != 3:

@@ -15,8 +15,8 @@ import orjson
 from identity_core.api.pages import static_page
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.domain.callers import OF_DIDS
-from identity_oauth import jws
 from identity_oauth.domain.client_assertion import AUTH_METHOD
+from identity_oauth.domain.tokens import ALGORITHMS
 from identity_oauth.token_endpoint import AUTHORIZE_PATH, TOKEN_PATH, TokenGrant
 from identity_oauth.token_status import INTROSPECT_PATH, REVOKE_PATH
 from identity_oauth.use_cases.tokens import GRANT
@@ -63,13 +63,13 @@ def issuer_metadata(origin: str, grants: Mapping[str, TokenGrant]) -> Mapping[st
         "scopes_supported": sorted(OF_DIDS),
         "grant_types_supported": [GRANT, *grants],
         "token_endpoint_auth_methods_supported": [AUTH_METHOD],
-        "token_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
+        "token_endpoint_auth_signing_alg_values_supported": list(ALGORITHMS),
         "revocation_endpoint": origin + REVOKE_PATH,
         "revocation_endpoint_auth_methods_supported": [AUTH_METHOD, "none"],
-        "revocation_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
+        "revocation_endpoint_auth_signing_alg_values_supported": list(ALGORITHMS),
         "introspection_endpoint": origin + INTROSPECT_PATH,
         "introspection_endpoint_auth_methods_supported": [AUTH_METHOD],
-        "introspection_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
+        "introspection_endpoint_auth_signing_alg_values_supported": list(ALGORITHMS),
         "service_documentation": f"{origin}/docs",
     }
     for grant in grants.values():

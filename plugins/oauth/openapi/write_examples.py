@@ -10,9 +10,9 @@ from typing import Final
 
 from identity_oauth.domain import tokens as token
 from identity_oauth.domain.tokens import AccessToken
-from identity_oauth.jws import VerificationKey
+from identity_oauth.use_cases.token_keys import VerificationKey
 
-from identity_codec import ed25519, multibase, multikey
+from identity_codec import ed25519, multibase
 from identity_core.domain.callers import scope_text
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.keys import Key
@@ -27,7 +27,7 @@ def tokens(story: Story, primary: Key) -> Json:
     """A token of the DID, which its ``primary`` key signed for, and one of an API key that acts for it; the keys that verify them."""
     random = dice("tokens")
     signer, following = keys.generate("Ed25519", random), keys.generate("Ed25519", random)
-    known = [VerificationKey.from_bytes(multikey.decode_public(each.public)[1]) for each in (signer, following)]
+    known = [VerificationKey.of_multikey(each.public) for each in (signer, following)]
     client, at = "key:key_3q2-7wAAAAAAAAAA", START + timedelta(days=1)
 
     def issue(subject: str, client: str, key: str, scopes: frozenset[str] | None, identifier: str) -> Json:

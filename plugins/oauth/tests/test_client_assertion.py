@@ -19,7 +19,7 @@ GOOD: dict[str, Any] = {"iss": AKI, "sub": AKI, "aud": ISSUER, "jti": "one", "ex
 
 def read(head: dict[str, Any] | None = None, **claims: Any) -> ClientAssertion:
     said = {name: value for name, value in (GOOD | claims).items() if value is not None}
-    envelope = Envelope({"alg": "EdDSA"} | (head or {}), said)
+    envelope = Envelope({"alg": "EdDSA"} | (head or {}), said, b"", b"")
     return ClientAssertion.read(envelope, NOW, issuer=ISSUER, token_endpoints=frozenset({ENDPOINT}))
 
 

@@ -193,7 +193,7 @@ def test_every_claim_is_needed(name: str) -> None:
 def test_type_is_compared_without_case_and_prefix() -> None:
     """RFC 7515 §4.1.9 and RFC 9068 §4."""
     for typ in ("AT+JWT", "application/at+jwt", "Application/At+Jwt"):
-        assert Envelope(HEADER | {"typ": typ}, {}).key_id() == HEADER["kid"]
+        assert Envelope(HEADER | {"typ": typ}, {}, b"", b"").key_id() == HEADER["kid"]
 
 
 def test_times_may_have_fractions() -> None:

@@ -494,7 +494,7 @@ async def test_only_so_many_genuine_tokens_are_remembered(desk: Desk) -> None:
     created = await desk.rooms.new_did()
     text = (await desk.of_did(created.version.state.did, secret_of(created))).text
     for number in range(1_024):
-        desk.own.genuine.store(number.to_bytes(32), token.Envelope({}, {}))
+        desk.own.genuine.store(number.to_bytes(32), token.Envelope({}, {}, b"", b""))
     await desk.bearer(text)
     assert len(desk.own.genuine.values()) == 1_024
     assert hashlib.sha256(text.encode()).digest() in desk.own.genuine

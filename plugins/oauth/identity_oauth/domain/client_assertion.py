@@ -16,8 +16,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from identity_codec.jose import LEEWAY, check_claims, media_type
-from identity_oauth import jws
-from identity_oauth.domain.tokens import Envelope
+from identity_oauth.domain.tokens import ALGORITHMS, Envelope
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 AUTH_METHOD: Final = "private_key_jwt"
@@ -68,7 +67,7 @@ def _check_header(header: Mapping[str, Any]) -> bool:
     """Return whether the ``typ`` states the kind of the text. A header with a key or an extension is refused."""
     if not {"alg"} <= header.keys() <= {"alg", "typ", "kid"}:
         raise ValueError("the header has other members than alg, typ and kid")
-    if header["alg"] not in jws.ALGORITHMS:
+    if header["alg"] not in ALGORITHMS:
         raise ValueError("the algorithm is another")
     if "typ" in header and media_type(header) not in ("jwt", TYPE):
         raise ValueError("the typ is another")

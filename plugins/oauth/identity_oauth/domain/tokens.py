@@ -13,19 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from msgspec import Struct
 
-from identity_codec import jcs, multibase, sealing
+from identity_codec import jose, multibase, multikey, sealing
 from identity_codec.jose import CompactJws, check_claims, media_type
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import replace
 from identity_core.domain.callers import ApiKey, is_scope, require_known, scope_text
 from identity_core.errors import Forbidden, InvalidRequest
-from identity_oauth import jws
 
 TYPE: Final = "at+jwt"
+ALGORITHMS: Final = jose.ALGORITHMS[multikey.ED25519]
+"""The older name is what most readers still know; RFC 9864 gave the curve a name of its own. Both are Ed25519 here."""
+
 MAX_LENGTH: Final = 8192
 MAX_SCOPE: Final = 2048
 MAX_LIFETIME_SECONDS: Final = 86_400
@@ -88,22 +90,16 @@ class AccessToken(Struct, frozen=True):
 
     def signing_input(self, issuer: str, kid: str) -> str:
         """Return the text whose ASCII bytes are signed (RFC 7515 §5.1). The time stamps must be whole seconds."""
-        header = {"alg": jws.ISSUED_ALGORITHM, "typ": TYPE, "kid": kid}
-        parts = (jcs.canonicalize(header), jcs.canonicalize(self.claims(issuer)))
-        return ".".join(multibase.base64url_encode(part) for part in parts)
+        return jose.signing_input({"alg": ALGORITHMS[0], "typ": TYPE, "kid": kid}, self.claims(issuer))
 
 
-class Envelope(Struct, frozen=True):
+class Envelope(CompactJws, frozen=True):
     """A decoded token, not yet verified."""
 
-    header: Mapping[str, Any]
-    claims: Mapping[str, Any]
-
     @classmethod
-    def open(cls, text: str) -> Envelope:
-        """Return the two objects of a compact JWS of at most ``MAX_LENGTH`` characters."""
-        found = CompactJws.open(text, longest=MAX_LENGTH)
-        return cls(found.header, found.claims)
+    def open(cls, text: str, *, longest: int = MAX_LENGTH) -> Self:
+        """Return the parts of a compact JWS of at most ``longest`` characters."""
+        return super().open(text, longest=longest)
 
     def key_id(self) -> str:
         """Return the ``kid`` of a header with exactly the members of this service's headers."""
@@ -111,7 +107,7 @@ class Envelope(Struct, frozen=True):
             raise ValueError("the header has other members than alg, typ and kid")
         if media_type(self.header) != TYPE:
             raise ValueError("the typ is another")
-        if self.header["alg"] not in jws.ALGORITHMS:
+        if self.header["alg"] not in ALGORITHMS:
             raise ValueError("the algorithm is another")
         return _text(self.header, "kid")
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from identity_codec import multibase, multikey
+from identity_codec.jose import JoseKey
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization
@@ -23,7 +23,6 @@ from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.dids.index import DidReader
 from identity_oauth.domain.client_assertion import AUTH_METHOD, ClientAssertion
 from identity_oauth.domain.tokens import Envelope
-from identity_oauth.jws import JwsSignatureInvalid, VerificationKey
 
 # The same for each fault, so that a client does not learn which DIDs and keys exist.
 REMEDY: Final = (
@@ -51,9 +50,8 @@ class AuthenticateClient(Struct, frozen=True):
             if client_id not in (None, said.client):
                 raise ValueError("client_id and iss differ")
             did = Did.parse(said.client)
-            key = _signer((await self.reader.caller(did)).head.state, said, text, now)
-            signing_input, _, signature = text.rpartition(".")
-            evidence = Authorization(AUTH_METHOD, key, signing_input, multibase.base64url_decode(signature))
+            key = _signer((await self.reader.caller(did)).head.state, said, envelope, now)
+            evidence = Authorization(AUTH_METHOD, key, envelope.signing_input.decode("ascii"), envelope.signature)
         except (ValueError, InvalidDid, DidNotFound, DidDeactivated, Forbidden) as error:
             raise AuthFailed(details={"remedy": REMEDY}) from error
         row = ChallengeUseRow(said.digest, said.digest[:16], None, said.expires_at)
@@ -62,19 +60,16 @@ class AuthenticateClient(Struct, frozen=True):
         return Caller(did=did, authorization=evidence)
 
 
-def _signer(state: DidState, said: ClientAssertion, text: str, now: datetime) -> str:
+def _signer(state: DidState, said: ClientAssertion, envelope: Envelope, now: datetime) -> str:
     """Return the multikey that signed. Raises ``ValueError``."""
     current = history.authentication_keys(state, now)
     if said.key_id is not None:
         named = {method.multibase for method in state.document.methods if method.id == said.key_id}
         current = tuple(key for key in current if key in named)
     for key in current:
-        kind, raw = multikey.decode_public(key)
-        if kind != multikey.ED25519:
-            continue
         try:
-            VerificationKey.from_bytes(raw).verify(text)
-        except JwsSignatureInvalid:
+            JoseKey.of_multikey(key).verify(envelope)
+        except ValueError:
             continue
         return key
     raise ValueError("no current key has signed this")

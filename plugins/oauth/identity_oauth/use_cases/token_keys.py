@@ -17,17 +17,36 @@ from identity_did_ids.service_log import LogKeyHistory
 from msgspec import Struct, field
 
 from identity_codec import multibase, multikey
+from identity_codec.jose import JoseKey
+from identity_codec.strict_json import JsonValue
 from identity_codec.structs import convert
 from identity_codec.values import Hidden
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_oauth.domain import tokens as token
-from identity_oauth.jws import VerificationKey
 from identity_oauth.wire import Jwk, JwkSet
 
 SEAL_KEY: Final = "token-seal"
 _PURPOSE: Final = "token"
+
+
+class VerificationKey(Struct, frozen=True):
+    """A key that verifies tokens; ``kid`` is its RFC 7638 thumbprint."""
+
+    kid: str
+    key: JoseKey
+
+    @classmethod
+    def of_multikey(cls, text: str) -> VerificationKey:
+        """Return the key of a multikey of the custodian."""
+        key = JoseKey(*multikey.decode_public(text))
+        return cls(key.thumbprint, key)
+
+    @property
+    def jwk(self) -> dict[str, JsonValue]:
+        """Its entry in a JWK Set."""
+        return {**self.key.jwk, "use": "sig", "alg": token.ALGORITHMS[0], "kid": self.kid}
 
 
 async def _nothing_to_read() -> None:
@@ -86,11 +105,11 @@ class TokenKeys(Hidden, Struct):
             if publics[0] != last.multikey:
                 raise StorageMismatch("The service log is not of the token keys that the custodian holds.")
             keep = timedelta(seconds=self.lifetime_seconds + token.LEEWAY_SECONDS)
-            before = {one.at + keep: _verifying(one.replaces) for one in since_theft(mine)}
+            before = {one.at + keep: VerificationKey.of_multikey(one.replaces) for one in since_theft(mine)}
         else:
             # The change of the setting replaced it, and the time was not recorded.
-            before = {} if number == 1 else {_NEVER: _verifying(await self._generate(number - 1))}
-        self.number, self._keys, self._before = number, tuple(map(_verifying, publics)), before
+            before = {} if number == 1 else {_NEVER: VerificationKey.of_multikey(await self._generate(number - 1))}
+        self.number, self._keys, self._before = number, tuple(map(VerificationKey.of_multikey, publics)), before
 
     async def _generate(self, number: int) -> str:
         return await self.custodian.generate(token_key_name(number), multikey.ED25519, did="-", purpose=_PURPOSE)
@@ -127,10 +146,6 @@ class TokenKeys(Hidden, Struct):
         return f"{text}.{multibase.base64url_encode(signature)}"
 
 
-def _verifying(public: str) -> VerificationKey:
-    return VerificationKey.from_bytes(multikey.decode_public(public)[1])
-
-
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -140,4 +155,4 @@ class GetJwks(Struct, frozen=True):
     keys: TokenKeys
 
     async def __call__(self) -> JwkSet:
-        return JwkSet(keys=tuple(convert(dict(key.jwk), Jwk) for key in self.keys.verification_keys.values()))
+        return JwkSet(keys=tuple(convert(key.jwk, Jwk) for key in self.keys.verification_keys.values()))

@@ -46,7 +46,6 @@ from identity_core.use_cases.record import Record
 from identity_oauth.domain import tokens as token
 from identity_oauth.domain.authorization_code import AuthorizationCode, withdrawal_of
 from identity_oauth.domain.tokens import AccessToken, Envelope, granted_scopes, narrow_key
-from identity_oauth.jws import JwsSignatureInvalid
 from identity_oauth.use_cases.token_keys import TokenKeys
 from identity_oauth.wire import IssueTokenRequest
 
@@ -202,10 +201,10 @@ class AuthenticateToken(Hidden, Struct, frozen=True):
             if key is None:
                 raise ValueError("the kid is none of our keys")
             if digest not in self.genuine:
-                key.verify(text)
+                key.key.verify(envelope)
                 self.genuine.store(digest, envelope)
             return envelope.read(self.issuer, now, accepted)
-        except (ValueError, JwsSignatureInvalid) as error:
+        except ValueError as error:
             raise AuthFailed from error
 
     async def _caller(self, found: AccessToken, now: datetime) -> Caller:
