@@ -17,7 +17,6 @@ from typing import Final
 MODULES_OF_DID_IDS: Final = ("evidence", "evolution", "foreign", "revision")
 # Old name to new name, also of the modules below it. An entry comes before that of a package which contains it.
 MOVED: Final = {
-    "identity_core.bootstrap.read_only": "identity_transparency.read_only",
     "identity_core.bootstrap.storage": "identity_core.bootstrap.ports",
     "identity_core.client.handover": "identity_bound_credentials.handover",
     **{f"identity_core.{one}": f"identity_{one}" for one in ("client", "codec")},
@@ -28,13 +27,10 @@ MOVED: Final = {
     "identity_core.crypto": "identity_codec",
     "identity_core.domain.delegations.action": "identity_client.action",
     "identity_core.domain.delegations.ibct": "identity_core.domain.delegations.delegation",
-    "identity_core.domain.dids.comparison": "identity_core.domain.dids.logs",
     **{f"identity_core.domain.dids.{each}": f"identity_did_ids.{each}" for each in MODULES_OF_DID_IDS},
     "identity_core.domain.dids.jwk": "identity_codec.jwk",
     "identity_core.domain.dids.log": "identity_did_ids",
     "identity_core.domain.jose": "identity_codec.jose",
-    "identity_core.extension.installation": "identity_core.extension.declaration",
-    "identity_core.extension.order": "identity_core.extension.choice",
     "identity_core.plugin.provider": "identity_core.plugin.sockets",
     "identity_core.ports.bearer": "identity_core.ports.key_store",
     "identity_core.settings.show": "identity_core.settings.load",

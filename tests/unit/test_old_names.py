@@ -71,13 +71,11 @@ assert (Identity, Signer, ibct) == (identity_client.Identity, identity_client.Si
 assert ServiceError is identity_client.session.ServiceError
 """,
     "of modules of the kernel": """
-from identity_core.extension.installation import InstallationCheck
-from identity_core.extension.order import in_order
 from identity_core.settings.show import ShownSetting
 from identity_core.tracing import Tracing
-import identity_core.extension.choice, identity_core.extension.declaration
-assert InstallationCheck is identity_core.extension.declaration.InstallationCheck
-assert in_order is identity_core.extension.choice.in_order
+import identity_core.plugin.border
+assert ShownSetting.__module__ == "identity_core.settings.load"
+assert Tracing is identity_core.plugin.border.Tracing
 """,
     "of frames": """
 from identity_core.crypto.frames import frame, number, optional, scalar
@@ -113,13 +111,6 @@ def test_old_member_of_a_loaded_document() -> None:
     (old,) = (name for name, member in vars(DidDocument).items() if isinstance(member, OldMember))
     with pytest.warns(DeprecationWarning, match="use encoded"):
         assert getattr(document, old) == b"{}"
-
-
-def test_old_module_of_encodings_is_the_new_one() -> None:
-    old = "identity_bbs.octets"
-    sys.modules.pop(old, None)  # the module warns at its first import
-    with pytest.warns(DeprecationWarning, match=r"import identity_bbs\.encoding"):
-        assert importlib.import_module(old) is importlib.import_module("identity_bbs.encoding")
 
 
 SIGNED = Note("text\n", (NoteSignature("log.example", bytes(4), b""),))

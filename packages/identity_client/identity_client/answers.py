@@ -87,6 +87,13 @@ def read_whole(answer: httpx.Response, most: int) -> bytes:
     return bytes(body.data)
 
 
+async def read_stream(body: Body) -> bytes:
+    """Return all of a body that is streamed to asyncio. Raises as ``Body`` does."""
+    async for part in body.answer.aiter_bytes():
+        body.add(part)
+    return bytes(body.data)
+
+
 def refusal_of(answer: httpx.Response, data: bytes) -> ServiceError:
     """Return the error of an answer; ``UnreadableAnswer`` when it has not the shape of one of the service."""
     said = answer.headers.get("retry-after", "")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 import orjson
 from msgspec import Struct, field
 
-from identity_client.answers import Body, IdentityError, ServiceUnreachable, UnreadableAnswer, refusal_of
+from identity_client.answers import Body, IdentityError, ServiceUnreachable, UnreadableAnswer, read_stream, refusal_of
 from identity_client.challenge import hash_body
 from identity_client.did_auth import Signer
 from identity_client.ibct import operation_of, proof_request
@@ -244,10 +244,7 @@ class AsyncClient(BaseClient[Coroutine[Any, Any, Any]], frozen=True):
 
     async def _send(self, request: httpx.Request, ends: float) -> tuple[httpx.Response, bytes]:
         async with contextlib.aclosing(await self.http.send(request, stream=True)) as answer:
-            body = self._body(answer, ends)
-            async for part in answer.aiter_raw():
-                body.add(part)
-            return answer, bytes(body.data)
+            return answer, await read_stream(self._body(answer, ends))
 
 
 def _pause(operation: ServedOperation, error: IdentityError, attempt: int) -> float | None:

@@ -11,7 +11,7 @@ from identity_commands.options import NONE, OrNone, opened_part, several, with_a
 from identity_commands.terminal import ids_option, show_table
 
 from identity_api_keys.options import comma_separated, known_scopes, or_null
-from identity_codec.structs import UNSET, member_names
+from identity_codec.structs import UNSET, member_names, plain
 from identity_codec.times import printed, printed_exactly
 from identity_core.cli.options import Number, Whole, of_installation
 from identity_core.cli.output import Text, fail, misused, show
@@ -24,21 +24,11 @@ if TYPE_CHECKING:
     from identity_core.domain.activity import RequestContext
 
 
-def record_of(key: ApiKey) -> dict[str, Any]:
+def shown_key(key: ApiKey) -> dict[str, Any]:
     """Return the view of a key, with the names of the service's answers."""
-    return {
-        "id": key.id,
-        "name": key.name,
-        "admin": key.scopes is None,
-        "scopes": None if key.scopes is None else sorted(key.scopes),
-        "allowedTargets": None if key.allowed_targets is None else sorted(key.allowed_targets),
-        "requestsPerSecond": key.requests_per_second,
-        "burst": key.burst,
-        "createdAt": printed(key.created_at),
-        "expiresAt": None if key.expires_at is None else printed(key.expires_at),
-        "revokedAt": None if key.revoked_at is None else printed(key.revoked_at),
-        "lineage": key.lineage,
-    }
+    from identity_api_keys.manage import record_of
+
+    return {name: value for name, value in plain(record_of(key, "")).items() if name not in ("fingerprint", "source")}
 
 
 def _role(record: dict[str, Any]) -> str:
@@ -171,7 +161,7 @@ def create(
         **rest,
     )
     minted = _change(settings, "createApiKey", lambda keys, context: keys.create(wanted, context), may_begin=True)
-    show_table(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
+    show_table(shown_key(minted.key) | {"apiKey": minted.text}, text=minted_text)
 
 
 @command.command(name="list")
@@ -189,7 +179,7 @@ def list_keys(settings: Settings) -> None:
             keys += page
         return keys
 
-    records = [record_of(key) for key in run_on_keys(settings, all_of)]
+    records = [shown_key(key) for key in run_on_keys(settings, all_of)]
     show_table(records, text=lambda _: "\n".join(map(line_of, records)) or "no keys", columns=COLUMNS)
 
 
@@ -198,7 +188,7 @@ def list_keys(settings: Settings) -> None:
 @click.argument("key_id")
 def show_key(settings: Settings, key_id: str) -> None:
     """Show an API key. Its text is not stored, so it is not shown."""
-    show(record_of(run_on_keys(settings, lambda opened: opened.administration.get(key_id))), text=members_of)
+    show(shown_key(run_on_keys(settings, lambda opened: opened.administration.get(key_id))), text=members_of)
 
 
 @command.command()
@@ -232,7 +222,7 @@ def update(
     if not member_names(said):
         misused("there is nothing to change", "name at least one option, see --help")
     key = _change(settings, "updateApiKey", lambda keys, context: keys.update(key_id, said, context))
-    show(record_of(key), text=members_of)
+    show(shown_key(key), text=members_of)
 
 
 @command.command()
@@ -260,7 +250,7 @@ def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     wanted = RotateApiKeyRequest(grace_seconds=round(grace_hours * 3600))
     rotated = _change(settings, "rotateApiKey", lambda keys, context: keys.rotate(key_id, wanted, context))
     minted = rotated.successor
-    show_table(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
+    show_table(shown_key(minted.key) | {"apiKey": minted.text}, text=minted_text)
 
 
 @command.command()
@@ -269,4 +259,4 @@ def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
 def revoke(settings: Settings, key_id: str) -> None:
     """Revoke an API key."""
     key = _change(settings, "revokeApiKey", lambda keys, context: keys.revoke(key_id, context))
-    show(record_of(key), text=line_of)
+    show(shown_key(key), text=line_of)

@@ -11,8 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from identity_api_keys import wire
-from identity_api_keys.manage import ApiKeyAdministration
-from identity_codec.times import printed, printed_or_none
+from identity_api_keys.manage import ApiKeyAdministration, record_of
 from identity_core.api.decode import page_of, position
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import ApiKey
@@ -63,26 +62,8 @@ class ApiKeyHandlers(Struct, frozen=True):
         return Answer(200, self._format_key(key), headers=[NO_STORE])
 
     def _format_key(self, key: ApiKey) -> wire.ApiKeyRecord:
-        return _record(key, self.fingerprint(key.digest))
+        return record_of(key, self.fingerprint(key.digest))
 
 
 def _issued(body: wire.IssuedApiKey | wire.RotatedApiKey, key: ApiKey) -> Answer:
     return Answer(201, body, headers=[NO_STORE, ("Location", f"/api/v1/admin/api-keys/{key.id}")])
-
-
-def _record(key: ApiKey, fingerprint: str) -> wire.ApiKeyRecord:
-    return wire.ApiKeyRecord(
-        id=key.id,
-        name=key.name,
-        fingerprint=fingerprint,
-        admin=key.scopes is None,
-        scopes=None if key.scopes is None else tuple(sorted(key.scopes)),
-        allowed_targets=None if key.allowed_targets is None else tuple(sorted(key.allowed_targets)),
-        requests_per_second=key.requests_per_second,
-        burst=key.burst,
-        created_at=printed(key.created_at),
-        expires_at=printed_or_none(key.expires_at),
-        revoked_at=printed_or_none(key.revoked_at),
-        lineage=key.lineage,
-        source=key.source,
-    )

@@ -14,7 +14,13 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from identity_api_keys.stored_changes import ChangeStored, state_of
-from identity_api_keys.wire import CreateApiKeyRequest, ListApiKeysQuery, RotateApiKeyRequest, UpdateApiKeyRequest
+from identity_api_keys.wire import (
+    ApiKeyRecord,
+    CreateApiKeyRequest,
+    ListApiKeysQuery,
+    RotateApiKeyRequest,
+    UpdateApiKeyRequest,
+)
 from identity_codec import times
 from identity_codec.structs import UNSET, UnsetType, value_or
 from identity_codec.times import micros, moment
@@ -255,3 +261,22 @@ def require_targets(scopes: Collection[str] | None, *, said: bool) -> None:
             "Say for which DIDs the key may act: allowedTargets with a list, or null for every DID.",
             details={"field": "allowedTargets"},
         )
+
+
+def record_of(key: ApiKey, fingerprint: str) -> ApiKeyRecord:
+    """Return a key as answers show it."""
+    return ApiKeyRecord(
+        id=key.id,
+        name=key.name,
+        fingerprint=fingerprint,
+        admin=key.scopes is None,
+        scopes=None if key.scopes is None else tuple(sorted(key.scopes)),
+        allowed_targets=None if key.allowed_targets is None else tuple(sorted(key.allowed_targets)),
+        requests_per_second=key.requests_per_second,
+        burst=key.burst,
+        created_at=times.printed(key.created_at),
+        expires_at=times.printed_or_none(key.expires_at),
+        revoked_at=times.printed_or_none(key.revoked_at),
+        lineage=key.lineage,
+        source=key.source,
+    )

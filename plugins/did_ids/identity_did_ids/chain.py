@@ -7,7 +7,7 @@ states the change and its authorization. A reader runs the rules that made the e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -114,12 +114,9 @@ class DraftedEntry(Struct, frozen=True):
     state: DidState
 
     @classmethod
-    def from_body(
-        cls, body: EntryBody, after: DidState, signer: str, proofs: Mapping[str, bytes] | None = None
-    ) -> DraftedEntry:
-        """Return the entry of ``body`` that leads to the state ``after``, for ``signer``, with its proofs of possession."""
+    def from_body(cls, body: EntryBody, after: DidState, config: dict[str, Any]) -> DraftedEntry:
+        """Return the entry of ``body`` that leads to the state ``after``; ``config`` is its proof without the value."""
         version_id = f"{after.version_id}-{after.entry_hash}"
-        config = entries.proof_config(signer, body.version_time, proofs)
         return cls(after.did, entries.signing_input(config, body.encode(version_id)), body, version_id, config, after)
 
     def after(self, signature: bytes) -> DidState:
@@ -135,6 +132,19 @@ class DraftedEntry(Struct, frozen=True):
         """Return the finished entry as JCS, its only form."""
         proof = self.config | {"proofValue": base58btc_encode(signature)}
         return self.body.encode(self.version_id, entries.canonical_plain(proof))
+
+
+def apply_entry(state: DidState | None, entry: bytes, read: Callable[[DidState | None, Entry], DidState]) -> DidState:
+    """Return the state that ``read`` makes of the entry. Raises ``LogInvalid`` with the ``version`` in its details, ``HistoryNeeded``."""
+    try:
+        if len(entry) > MAX_ENTRY:
+            raise LogInvalid("The entry is too large.")
+        return read(state, entries.parse_canonical(entry))
+    except history.HistoryNeeded:
+        raise
+    except (IdentityError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."
+        raise LogInvalid(reason, details={"version": 1 if state is None else state.version_id + 1}) from error
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -186,7 +196,7 @@ class Chain:
         proofs = evidence.require_possession(str(did), known, document, offered)
         proven = _proven(after, document, proofs)
         after = replace(after, did=did, document=document, entry_hash=multihash(data), proven_keys=proven)
-        return DraftedEntry.from_body(body, after, signer, proofs)
+        return DraftedEntry.from_body(body, after, entries.proof_config(signer, body.version_time, proofs))
 
     def _parameters(self, change: Change, said: LogKeys | None) -> dict[str, Any]:
         keys = {} if said is None else said.parameters()
@@ -200,17 +210,11 @@ class Chain:
                 return keys
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
-        """Return the state after the entry. Raises ``LogInvalid`` with the ``version`` in its details, ``HistoryNeeded``."""
-        try:
-            if len(entry) > MAX_ENTRY:
-                raise LogInvalid("The entry is too large.")
-            read = entries.parse_canonical(entry)
-            return self._first(read) if state is None else self._next(state, read)
-        except history.HistoryNeeded:
-            raise
-        except (IdentityError, ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."
-            raise LogInvalid(reason, details={"version": 1 if state is None else state.version_id + 1}) from error
+        """Return the state after the entry. Raises as ``apply_entry``."""
+        return apply_entry(state, entry, self._read)
+
+    def _read(self, state: DidState | None, entry: Entry) -> DidState:
+        return self._first(entry) if state is None else self._next(state, entry)
 
     def _first(self, entry: Entry) -> DidState:
         scid, said_keys = entry.parameters.get("scid"), log_keys.read(None, entry.parameters)

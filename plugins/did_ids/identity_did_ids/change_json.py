@@ -141,7 +141,7 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
     if (operation == history.CREATE) != (document is not None):
         raise LogInvalid("A first entry creates, and no other does.")
     if document is not None:
-        return _created(document, update_keys, value.get("recoveryKey"))
+        return read_creation(document, update_keys, value.get("recoveryKey"))
     if operation == history.KEY_EXPIRED:
         return Expire()
     if operation == history.LOG_KEY_ROTATED:
@@ -176,7 +176,8 @@ def read_retired(value: Json) -> RetireLogKey:
     return RetireLogKey(_text(value["multikey"]), size, _flag(value["compromised"]))
 
 
-def _created(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:
+def read_creation(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:
+    """Return the creation that makes ``document``. Raises ``TypeError`` for a recovery key that is no text."""
     return Create(
         keys=tuple(Key(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
         update_keys=update_keys,

@@ -142,11 +142,12 @@ def read(before: DidState | None, said: Mapping[str, Any]) -> LogKeys | None:
         return None
     if UPDATE_KEYS not in said or (before is not None and before.next_key_hashes and NEXT_KEY_HASHES not in said):
         raise LogInvalid("With pre-rotation every entry says updateKeys and nextKeyHashes.")
-    return LogKeys(_texts(said, UPDATE_KEYS), _texts(said, NEXT_KEY_HASHES) if NEXT_KEY_HASHES in said else ())
+    return LogKeys(read_texts(said, UPDATE_KEYS), read_texts(said, NEXT_KEY_HASHES) if NEXT_KEY_HASHES in said else ())
 
 
-def _texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    value = said[name]
+def read_texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return a member of parameters that is a list of texts. Raises ``LogInvalid``."""
+    value = said.get(name)
     if type(value) is not list or not all(type(text) is str for text in value):
         raise LogInvalid(f"{name} is not a list of texts.")
     return tuple(value)

@@ -90,7 +90,7 @@ class DidKey:
         body = EntryBody.from_json(parameters, document.to_json(), times.printed_exactly(at))
         entry_hash = multihash(body.encode(did.identifier))
         after = replace(_state(did, document, at), entry_hash=entry_hash, update_keys=(signer,))
-        return DraftedEntry.from_body(body, after, signer)
+        return DraftedEntry.from_body(body, after, entries.proof_config(signer, body.version_time))
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """Return the state that the one entry records. Raises ``LogInvalid``."""

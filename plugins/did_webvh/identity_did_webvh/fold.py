@@ -15,15 +15,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from identity_did_ids import evolution, log_keys, past
+from identity_did_ids import change_json, evolution, log_keys, past
 from identity_did_ids.entry import PLACEHOLDER
 
 from identity_codec.values import replace
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import Change, Create, Deactivate, NewService, Recover
+from identity_core.domain.dids.changes import Change, Create, Deactivate, Recover
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.logs import NEXT_KEY_HASHES, LogKeys, key_hash
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
@@ -104,14 +103,8 @@ def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named
         or (named is not None and not keys.next_key_hashes)
     ):
         raise LogInvalid("The parameters are not those of a first entry of ours.")
-    creation = Create(
-        keys=tuple(Key(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
-        update_keys=update_keys,
-        services=tuple(NewService(s.type, s.endpoint, s.fragment) for s in document.services),
-        also_known_as=document.also_known_as,
-        recovery_key=recovery_key,
-    )
-    _require_two(list(keys.update_keys))
+    creation = change_json.read_creation(document, update_keys, recovery_key)
+    _require_two(keys.update_keys)
     state = evolution.create(did, creation, at, replace(RULES, contexts=document.contexts))
     # Its entries hold no evidence, so there is none to count.
     state = replace(state, unbound_changes=None)
@@ -272,20 +265,14 @@ def _recovery_key(before: DidState, said: Parameters, keys: LogKeys | None, name
         raise LogInvalid("With pre-rotation every entry says updateKeys and nextKeyHashes.")
     if not said:
         return before.recovery_key
-    update_keys = _texts(said.get("updateKeys"))
-    if before.recovery_key is None or said.keys() != {"updateKeys"} or update_keys[:-1] != [before.update_keys[0]]:
+    update_keys = log_keys.read_texts(said, "updateKeys")
+    if before.recovery_key is None or said.keys() != {"updateKeys"} or update_keys[:-1] != before.update_keys[:1]:
         raise LogInvalid("The parameters are not those of a recovery.")
     evolution.require_new(before, update_keys[-1])
     _require_two(update_keys)
     return update_keys[-1]
 
 
-def _texts(value: object) -> list[str]:
-    if type(value) is not list or not all(type(text) is str for text in value):
-        raise LogInvalid("updateKeys is not a list of texts.")
-    return value
-
-
-def _require_two(update_keys: list[str]) -> None:
+def _require_two(update_keys: tuple[str, ...]) -> None:
     if len(set(update_keys)) != len(update_keys):
         raise LogInvalid("The recovery key is the key that signs the log.")

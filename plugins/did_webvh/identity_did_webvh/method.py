@@ -16,13 +16,12 @@ from typing import Any, Final
 import orjson
 from identity_did_ids import entry as entries
 from identity_did_ids import evidence, evolution, past
-from identity_did_ids.chain import MAX_ENTRY, DraftedEntry
+from identity_did_ids.chain import MAX_ENTRY, DraftedEntry, apply_entry
 from identity_did_ids.entry import PLACEHOLDER, Entry, EntryBody
 from identity_did_ids.evolution import Rules
 
 from identity_codec import times
 from identity_codec.values import replace
-from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     Change,
     Create,
@@ -38,7 +37,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.logs import UPDATE_KEYS, LogKeys, multihash
 from identity_core.domain.dids.state import DidState, LogInvalid
-from identity_core.errors import IdentityError, InvalidDocument, RateLimited
+from identity_core.errors import InvalidDocument, RateLimited
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_did_webvh import fold
@@ -127,22 +126,11 @@ class DidWebvh:
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(data), "max": MAX_ENTRY})
         named = fold.recovery_key_of(change, parameters)
         after = replace(_fold(state, document, parameters, at, named), entry_hash=multihash(data))
-        version_id, config = f"{after.version_id}-{after.entry_hash}", _config(signer, body.version_time, named)
-        signing_input = entries.signing_input(config, body.encode(version_id))
-        return DraftedEntry(after.did, signing_input, body, version_id, config, after)
+        return DraftedEntry.from_body(body, after, _config(signer, body.version_time, named))
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """Return the state after the entry: its form, hash, proof and documents. Raises ``LogInvalid``."""
-        try:
-            if len(entry) > MAX_ENTRY:
-                raise LogInvalid("The entry is too large.")
-            return _read(state, entries.parse_canonical(entry))
-        except history.HistoryNeeded:
-            raise
-        except (IdentityError, ValueError) as error:
-            version = 1 if state is None else state.version_id + 1
-            reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."
-            raise LogInvalid(reason, details={"version": version}) from error
+        return apply_entry(state, entry, _read)
 
 
 def _require_place(change: Change) -> None:

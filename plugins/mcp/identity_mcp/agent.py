@@ -20,6 +20,7 @@ import orjson
 from mcp_types.version import LATEST_MODERN_VERSION
 from msgspec import Struct, field
 
+from identity_client.answers import UNREADABLE, Body, UnreadableAnswer, read_stream
 from identity_client.operations import served_operations
 from identity_codec import ed25519, multibase, multikey
 from identity_codec.values import Hidden
@@ -192,21 +193,11 @@ class Agent(Hidden, Struct):
             async with self.http.stream(
                 method, self.url + path, timeout=TIMEOUT_SECONDS, headers=headers, **more
             ) as answer:
-                return httpx.Response(answer.status_code, content=await _read_whole(answer))
+                return httpx.Response(answer.status_code, content=await read_stream(Body(answer, MOST_OCTETS)))
         except httpx.TransportError as error:
             raise Refused("UNREACHABLE", f"{self.url} does not answer.") from error
-
-
-async def _read_whole(answer: httpx.Response) -> bytes:
-    """Return the body. Raise ``Refused`` for one that is compressed, because a small one can unpack to any size, or is too large."""
-    body = bytearray()
-    if answer.headers.get("content-encoding", "identity") != "identity":
-        raise Refused("UNREADABLE", "The service sent a compressed answer, which was not requested.")
-    async for part in answer.aiter_bytes():
-        body += part
-        if len(body) > MOST_OCTETS:
-            raise Refused("UNREADABLE", f"The service sent more than {MOST_OCTETS} bytes.")
-    return bytes(body)
+        except UnreadableAnswer as error:
+            raise Refused(UNREADABLE, f"The service answers unreadably: {error.message}.") from error
 
 
 def segment(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 import httpx
 
+from identity_client.answers import Body, UnreadableAnswer, read_stream
 from identity_tlog.note import MAX_NOTE
 from identity_tlog.witness import Stale
 from identity_transparency.use_cases.feed import WitnessFailed
@@ -56,6 +57,8 @@ class HttpWitness:
                 return await self._received(method, f"{self._prefix}/{path}", most, body)
         except TimeoutError as error:
             raise WitnessFailed(f"no answer within {self._deadline:g} s") from error
+        except UnreadableAnswer as error:
+            raise WitnessFailed(error.message) from error
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             raise WitnessFailed(f"no answer: {type(error).__name__} {str(error)[:200]}".rstrip()) from error
 
@@ -64,13 +67,7 @@ class HttpWitness:
         if body is not None:
             headers["Content-Type"] = "application/octet-stream"
         async with self._http.stream(method, place, content=body, headers=headers) as answer:
-            if answer.headers.get("content-encoding", "identity") != "identity":
-                raise WitnessFailed("its answer is packed")
-            data = b""
-            async for part in answer.aiter_raw():
-                data += part
-                if len(data) > most:
-                    raise WitnessFailed(f"its answer has more than {most} bytes")
+            data = await read_stream(Body(answer, most))
             media = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
             return answer.status_code, media, data
 

@@ -60,7 +60,7 @@ ELSEWHERE = "Location: http://127.0.0.1:9/add-checkpoint"
         (lambda it, _: it.sendall(whole("302 Found", b"", ELSEWHERE)), "it answers 302$"),
         (lambda it, _: it.sendall(whole("200 OK", b"x" * (MAX_ANSWER + 1))), "more than"),
         (lambda it, _: it.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 10_000_000), "more than"),
-        (lambda it, _: it.sendall(whole("200 OK", BOMB, "Content-Encoding: gzip")), "packed"),
+        (lambda it, _: it.sendall(whole("200 OK", BOMB, "Content-Encoding: gzip")), "compressed"),
         (lambda it, _: it.sendall(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 10_000_000), "no answer"),
         (lambda it, _: it.sendall(b"junk\r\n\r\n"), "no answer"),
         (lambda it, _: it.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), "no answer"),

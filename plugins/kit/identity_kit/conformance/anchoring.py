@@ -20,7 +20,7 @@ import pytest
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_kit.conformance.ledger_examined import DID, ExaminedLedger, check_lines, whole
-from identity_kit.conformance.loops import close, own_loop_per_test
+from identity_kit.conformance.loops import close, expect_error, own_loop_per_test
 
 ROOT = bytes(range(32))
 NASTY_DIGESTS = (bytes(32), b"\xff" * 32, b"\0" * 31 + b"\1", b"'; DROP TABLE x; --" + bytes(13), b"\n" * 32)
@@ -126,10 +126,8 @@ class AnchoringLedgerConformance(ExaminedLedger):
         await close(ledger)
         await close(ledger)
         if hasattr(ledger, "close"):
-            with pytest.raises(LedgerUnavailable):
-                await ledger.submit_anchor(ROOT[::-1], 1)
-            with pytest.raises(LedgerUnavailable):
-                await ledger.revoke_leaf(ROOT)
+            await expect_error(LedgerUnavailable, ledger.submit_anchor(ROOT[::-1], 1))
+            await expect_error(LedgerUnavailable, ledger.revoke_leaf(ROOT))
 
     async def test_anchors_outlive_their_process(
         self, ledger: AnchoringLedger, reopen: Callable[[], AnchoringLedger] | None

@@ -9,7 +9,7 @@ import pytest
 from identity_codec import ed25519, multikey, p256
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
-from identity_kit.conformance.loops import own_loop_per_test
+from identity_kit.conformance.loops import expect_error, own_loop_per_test
 
 DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
 PURPOSE = "assertionMethod"
@@ -73,10 +73,8 @@ class KeyPromises(ExaminedCustodian):
         others = [(key_type, DID + "x", PURPOSE), (key_type, DID, "other")]
         others += [(kind, DID, PURPOSE) for kind in KEY_TYPES if kind in custodian.capabilities - {key_type}]
         for kind, did, purpose in others:
-            with pytest.raises(KeyNameTaken):
-                await custodian.generate("k", kind, did=did, purpose=purpose)
-            with pytest.raises(KeyNameTaken):
-                await custodian.import_key("k", kind, SECRET, did=did, purpose=purpose)
+            await expect_error(KeyNameTaken, custodian.generate("k", kind, did=did, purpose=purpose))
+            await expect_error(KeyNameTaken, custodian.import_key("k", kind, SECRET, did=did, purpose=purpose))
         assert await custodian.public_key("k") == first, "the key of a taken name has changed"
 
     async def test_an_imported_key_is_the_key_of_its_secret(self, custodian: Custodian, key_type: str) -> None:
@@ -88,8 +86,7 @@ class KeyPromises(ExaminedCustodian):
             "one secret has two public keys"
         )
         assert public == await custodian.import_key("k", key_type, SECRET, did=DID, purpose=PURPOSE)
-        with pytest.raises(KeyNameTaken):
-            await custodian.import_key("k", key_type, SECRET[::-1], did=DID, purpose=PURPOSE)
+        await expect_error(KeyNameTaken, custodian.import_key("k", key_type, SECRET[::-1], did=DID, purpose=PURPOSE))
         assert await custodian.public_key("k") == public, "a second import replaced the key"
         if key_type == multikey.ED25519:
             assert public == multikey.encode_public(key_type, ed25519.generate(SECRET).public), (
@@ -101,20 +98,16 @@ class KeyPromises(ExaminedCustodian):
         bad = [*BAD_SECRETS, *((bytes(32), b"\xff" * 32) if key_type in SCALARS else ())]
 
         for secret in bad:
-            with pytest.raises(KeyRefused):
-                await custodian.import_key("k", key_type, secret, did=DID, purpose=PURPOSE)
-        with pytest.raises(KeyNotHeld):
-            await custodian.public_key("k")
+            await expect_error(KeyRefused, custodian.import_key("k", key_type, secret, did=DID, purpose=PURPOSE))
+        await expect_error(KeyNotHeld, custodian.public_key("k"))
 
     async def test_an_unknown_type_is_refused(self, custodian: Custodian) -> None:
         """``KeyRefused`` for key types that are not declared."""
         kinds = [kind for kind in KEY_TYPES if kind not in custodian.capabilities]
 
         for kind in (*kinds, "Ed25519", "RsaVerificationKey2018", "", "sign_bbs"):
-            with pytest.raises(KeyRefused):
-                await custodian.generate("k", kind, did=DID, purpose=PURPOSE)
-            with pytest.raises(KeyRefused):
-                await custodian.import_key("k", kind, SECRET, did=DID, purpose=PURPOSE)
+            await expect_error(KeyRefused, custodian.generate("k", kind, did=DID, purpose=PURPOSE))
+            await expect_error(KeyRefused, custodian.import_key("k", kind, SECRET, did=DID, purpose=PURPOSE))
 
     async def test_names_are_kept_apart_and_bad_ones_refused(self, custodian: Custodian, key_type: str) -> None:
         """Names that differ in a letter's case, a blank or a wildcard are different; empty, long and non-ASCII ones are
@@ -124,18 +117,14 @@ class KeyPromises(ExaminedCustodian):
         for name, public in keys.items():
             assert await custodian.public_key(name) == public, f"the key of {name!r} is another one"
         for name in REFUSED_NAMES:
-            with pytest.raises(KeyRefused):
-                await custodian.generate(name, key_type, did=DID, purpose=PURPOSE)
+            await expect_error(KeyRefused, custodian.generate(name, key_type, did=DID, purpose=PURPOSE))
 
     async def test_an_unknown_name_is_not_held(self, custodian: Custodian) -> None:
         """``KeyNotHeld`` from every use of a name that has no key, whatever the name looks like."""
         for name in ("absent", *REFUSED_NAMES, "%", "n" * 5_000):
-            with pytest.raises(KeyNotHeld):
-                await custodian.public_key(name)
-            with pytest.raises(KeyNotHeld):
-                await custodian.sign(name, b"message")
-            with pytest.raises(KeyNotHeld):
-                await custodian.sign_bbs(name, b"", [b"message"])
+            await expect_error(KeyNotHeld, custodian.public_key(name))
+            await expect_error(KeyNotHeld, custodian.sign(name, b"message"))
+            await expect_error(KeyNotHeld, custodian.sign_bbs(name, b"", [b"message"]))
 
     async def test_many_tasks_that_generate_one_name_get_one_key(self, custodian: Custodian, key_type: str) -> None:
         """Concurrent ``generate`` of one name makes one key, and all callers get it."""
@@ -148,10 +137,8 @@ class KeyPromises(ExaminedCustodian):
         first = await custodian.generate("k", key_type, did=DID, purpose=PURPOSE)
         await custodian.generate("bystander", key_type, did=DID, purpose=PURPOSE)
         await custodian.destroy("k")
-        with pytest.raises(KeyNotHeld):
-            await custodian.public_key("k")
-        with pytest.raises(KeyNotHeld):
-            await custodian.sign("k", b"message")
+        await expect_error(KeyNotHeld, custodian.public_key("k"))
+        await expect_error(KeyNotHeld, custodian.sign("k", b"message"))
         await custodian.destroy("k")
         await custodian.destroy("absent")
         assert await custodian.public_key("bystander"), "another key was destroyed too"

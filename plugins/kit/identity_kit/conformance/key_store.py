@@ -26,7 +26,7 @@ from identity_codec.values import replace
 from identity_core.domain.callers import ApiKey, digest_of
 from identity_core.errors import ApiKeyNotFound, VersionConflict
 from identity_core.ports.key_store import KeyStore, WritableKeyStore
-from identity_kit.conformance.loops import own_loop_per_test
+from identity_kit.conformance.loops import expect_error, own_loop_per_test
 
 NASTY = ("", "a", "\0", "0" * 63, "0" * 65, "g" * 64, "é" * 64, "' OR 1=1 --", "%", "0" * 5_000)
 CREATED = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
@@ -140,18 +140,15 @@ class WritableKeyStoreConformance(KeyStoreConformance):
         """A second key with the id or the digest of another is refused and changes nothing."""
         first = key("first")
         await store.create(first)
-        with pytest.raises(VersionConflict):
-            await store.create(key("second", id=first.id))
-        with pytest.raises(VersionConflict):
-            await store.create(key("second", digest=first.digest))
+        await expect_error(VersionConflict, store.create(key("second", id=first.id)))
+        await expect_error(VersionConflict, store.create(key("second", digest=first.digest)))
         assert await _all(store) == [first], "a refused key was written"
 
     async def test_unknown_ids(self, store: WritableKeyStore) -> None:
         """An id that no key has: ``get`` gives None, ``replace`` raises ``ApiKeyNotFound``."""
         for key_id in ("", "absent", "\0", "' OR 1=1 --", "x" * 5_000):
             assert await store.get(key_id) is None, "an unknown id gave a key"
-        with pytest.raises(ApiKeyNotFound):
-            await store.replace(key("absent"), expected=key("absent"))
+        await expect_error(ApiKeyNotFound, store.replace(key("absent"), expected=key("absent")))
 
     async def test_replace_writes_every_field(self, store: WritableKeyStore) -> None:
         """After ``replace`` the new key is there and nothing of the old one."""
@@ -171,8 +168,7 @@ class WritableKeyStoreConformance(KeyStoreConformance):
 
         await store.create(old)
         await store.replace(revoked, expected=old)
-        with pytest.raises(VersionConflict):
-            await store.replace(replace(old, name="renamed"), expected=old)
+        await expect_error(VersionConflict, store.replace(replace(old, name="renamed"), expected=old))
         assert _plain(await store.get(old.id)) == revoked, "an update undid a revocation"
 
     async def test_one_of_many_concurrent_replacements_wins(self, store: WritableKeyStore) -> None:

@@ -36,7 +36,7 @@ from identity_core.ports.ledger import (
     Receipt,
 )
 from identity_kit.conformance.ledger_examined import DID, ExaminedLedger, check_lines, check_receipt, examined, whole
-from identity_kit.conformance.loops import close, own_loop_per_test
+from identity_kit.conformance.loops import close, expect_error, own_loop_per_test
 
 NASTY_ENTRIES = (b"", b"\0", b"a\0b", b"\xff\xfe", b"'; DROP TABLE x; --", b"{}\n", bytes(range(256)) * 64)
 NASTY_DIDS = (
@@ -87,8 +87,7 @@ class LedgerConformance(ExaminedLedger):
         """``VersionConflict`` for every number but that of the DID's entries; nothing is recorded."""
         for n in range(2):
             await ledger.append(DID, b"%d" % n, expected_version=n)
-        with pytest.raises(VersionConflict):
-            await ledger.append(DID, b"wrong", expected_version=expected)
+        await expect_error(VersionConflict, ledger.append(DID, b"wrong", expected_version=expected))
         assert [line.entry for line in await ledger.entries(DID)] == [b"0", b"1"]
         assert (await ledger.append(DID, b"right", expected_version=2)).sequence == 3
 
@@ -96,8 +95,7 @@ class LedgerConformance(ExaminedLedger):
         """A writer that repeats its append after a lost answer is distinguished from the first one; nothing is recorded twice."""
         receipt = await ledger.append(DID, b"same", expected_version=0)
         for _ in range(2):
-            with pytest.raises(VersionConflict):
-                await ledger.append(DID, b"same", expected_version=0)
+            await expect_error(VersionConflict, ledger.append(DID, b"same", expected_version=0))
         assert [line.receipt for line in await ledger.entries(DID)] == [receipt]
 
     async def test_pages_are_exact(self, ledger: LedgerBackend) -> None:
@@ -159,8 +157,7 @@ class LedgerConformance(ExaminedLedger):
         await close(ledger)
         await close(ledger)
         if hasattr(ledger, "close"):
-            with pytest.raises(LedgerUnavailable):
-                await ledger.append(DID, b"2", expected_version=1)
+            await expect_error(LedgerUnavailable, ledger.append(DID, b"2", expected_version=1))
 
     async def test_it_outlives_its_process(
         self, ledger: LedgerBackend, reopen: Callable[[], LedgerBackend] | None
@@ -175,8 +172,7 @@ class LedgerConformance(ExaminedLedger):
         try:
             assert [line.receipt for line in await again.entries(DID)] == receipts
             assert await again.head() == LedgerHead(receipts[-1].sequence, receipts[-1].block_number)
-            with pytest.raises(VersionConflict):
-                await again.append(DID, b"wrong", expected_version=2)
+            await expect_error(VersionConflict, again.append(DID, b"wrong", expected_version=2))
             await again.append(DID, b"3", expected_version=3)
             lines = await whole(again)
             assert [line.entry for line in lines] == [b"0", b"1", b"2", b"3"]

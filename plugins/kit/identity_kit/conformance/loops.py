@@ -1,4 +1,4 @@
-"""Event loops of asynchronous tests, and closing of their resources."""
+"""Event loops of asynchronous tests, the errors that they expect, and closing of their resources."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import functools
 import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
+
+import pytest
 
 C = TypeVar("C", bound=type)
 
@@ -25,6 +27,12 @@ def _in_own_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[...
         asyncio.run(test(*args, **kwargs))
 
     return call
+
+
+async def expect_error(error: type[Exception] | tuple[type[Exception], ...], call: Coroutine[Any, Any, object]) -> None:
+    """Await ``call``, which must raise ``error``."""
+    with pytest.raises(error):
+        await call
 
 
 async def close(thing: object) -> None:

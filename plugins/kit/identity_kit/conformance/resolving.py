@@ -31,7 +31,7 @@ from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable
 from identity_core.ports.did_method import ResolvingDidMethod
 from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
-from identity_kit.conformance.loops import own_loop_per_test
+from identity_kit.conformance.loops import expect_error, own_loop_per_test
 
 MANY = 20
 
@@ -103,16 +103,14 @@ class ResolvingDidMethodConformance:
         """Check that what could not be learnt is ``PluginUnavailable``, each time, and never None."""
         async with outside() as world:
             for _ in range(3):
-                with pytest.raises(PluginUnavailable):
-                    await world.method.resolve(world.unreachable)
+                await expect_error(PluginUnavailable, world.method.resolve(world.unreachable))
 
     async def test_invalid_version_is_refused(self, outside: Opened) -> None:
         """A document of another form is ``InvalidDocument``, each time, and shown in no part."""
         async with outside() as world:
             assert world.unfit, "name a DID whose document cannot be shown"
             for did in (*world.unfit, *world.unfit):
-                with pytest.raises(InvalidDocument):
-                    await world.method.resolve(did)
+                await expect_error(InvalidDocument, world.method.resolve(did))
 
     async def test_a_document_of_another_did_is_not_shown(self, outside: Opened) -> None:
         """Check that it is nothing, or ``InvalidDocument``."""

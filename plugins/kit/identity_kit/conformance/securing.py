@@ -32,7 +32,7 @@ from identity_core.ports.securing import (
     SecuringFormat,
     UnsecuredCredential,
 )
-from identity_kit.conformance.loops import own_loop_per_test
+from identity_kit.conformance.loops import expect_error, own_loop_per_test
 from identity_kit.conformance.securing_cases import JUNK, WANTED, changes, escaped, value_at
 from identity_kit.conformance.securing_keys import KitIssuer
 
@@ -103,8 +103,7 @@ class SecuringConformance:
     async def test_another_key_is_refused(self, securing: SecuringFormat, presented: Secured, other_key: str) -> None:
         """``ProofInvalid`` for another issuer's key, and for a text that is not a key."""
         for key in (other_key, "", "z", "z6Mk", "did:web:x#y"):
-            with pytest.raises(ProofInvalid):
-                await securing.verify(presented, key)
+            await expect_error(ProofInvalid, securing.verify(presented, key))
 
     async def test_every_change_is_refused(self, securing: SecuringFormat, presented: Secured, public_key: str) -> None:
         """Whatever is changed, it does not verify: ``InvalidCredential`` or ``ProofInvalid``."""
@@ -121,16 +120,13 @@ class SecuringConformance:
         self, securing: SecuringFormat, presented: Secured, public_key: str
     ) -> None:
         """``ProofInvalid`` where a proof of the holder's key is demanded of what has none."""
-        with pytest.raises(ProofInvalid):
-            await securing.verify(presented, public_key, binding=WANTED)
+        await expect_error(ProofInvalid, securing.verify(presented, public_key, binding=WANTED))
 
     async def test_junk_is_refused(self, securing: SecuringFormat, public_key: str) -> None:
         """``InvalidCredential`` from ``read`` and from ``verify``."""
         for junk in JUNK:
-            with pytest.raises(InvalidCredential):
-                await securing.read(junk)
-            with pytest.raises(InvalidCredential):
-                await securing.verify(junk, public_key)
+            await expect_error(InvalidCredential, securing.read(junk))
+            await expect_error(InvalidCredential, securing.verify(junk, public_key))
 
     async def test_derived_credential_hides_the_rest(
         self, request: pytest.FixtureRequest, securing: SecuringFormat, secured: Secured, public_key: str
@@ -153,12 +149,10 @@ class SecuringConformance:
     ) -> None:
         """``ProofInvalid`` for another issuer's key, ``InvalidCredential`` for pointers to nothing and for what is not a pointer."""
         deriving, pointers = _deriving(securing), request.getfixturevalue("pointers")
-        with pytest.raises(ProofInvalid):
-            await deriving.derive(secured, other_key, pointers=pointers)
+        await expect_error(ProofInvalid, deriving.derive(secured, other_key, pointers=pointers))
         public_key = request.getfixturevalue("public_key")
         for wrong in ("/nothing/here", "no-pointer", "/~2", "/" * 10_000):
-            with pytest.raises(InvalidCredential):
-                await deriving.derive(secured, public_key, pointers=[*pointers, wrong])
+            await expect_error(InvalidCredential, deriving.derive(secured, public_key, pointers=[*pointers, wrong]))
 
     async def test_issued_credential_discloses_the_claims(
         self, request: pytest.FixtureRequest, securing: SecuringFormat
@@ -187,8 +181,7 @@ class SecuringConformance:
             with pytest.raises((ProofInvalid, InvalidCredential)):
                 await securing.derive(secured, issuer.public_key, pointers=())
         else:
-            with pytest.raises((ProofInvalid, InvalidCredential)):
-                await issuing.verify(secured, issuer.public_key)
+            await expect_error((ProofInvalid, InvalidCredential), issuing.verify(secured, issuer.public_key))
 
 
 async def _issue(issuing: IssuingFormat, unsecured: UnsecuredCredential, issuer: KitIssuer) -> Secured:
