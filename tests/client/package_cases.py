@@ -219,6 +219,32 @@ def check_flow(told: Json) -> None:
     assert sent == answered >= 18, "each request, those for challenges too, is shown to the hooks"
 
 
+def check_story(told: Json) -> None:
+    """Jobs over a network that loses the first answer to two changes, and then hands out challenges that are bound to nothing."""
+    assert told["verdicts"] == ["valid", "invalid", "unbound"]
+    assert (told["delegations"], told["credentials"]) == (1, 1), "a lost answer repeats no change"
+    for path in ("/credentials", "/delegations"):
+        first, again, *others = told["keys"][path]
+        assert first == again
+        assert all(key != first for key in others)
+    status, code, remedy, request_id = told["refused"]
+    assert (status, code) == (400, "INVALID_REQUEST"), told["refused"]
+    assert remedy
+    assert request_id
+    assert "not bound to a purpose and a body" in told["unsigned"]
+    assert told["changes"] == 0, "what is not signed is not sent"
+
+
+EXPECTED: Json = {
+    "predicate": {"attributeName": "age", "type": "gte", "value": 18},
+    "challenge": "order 4711 of today",
+    "domain": "https://shop.example",
+    "issuerDid": DID,
+}
+LOOSE = {"nothing": {}, **{name: {each: EXPECTED[each] for each in EXPECTED if each != name} for name in EXPECTED}}
+"""Expectations by the member that they leave out."""
+
+
 Run = Callable[[dict[str, Json]], dict[str, Json]]
 """Does jobs in a process of the language, and gives what came of each."""
 
@@ -396,3 +422,29 @@ class PackageCases:
     def test_waiting_caller_can_stop(self, outcomes: dict[str, Json]) -> None:
         """The server asks for half a minute."""
         assert outcomes["aborted"]["error"]["name"] == "AbortError"
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def verified(cls, do: Run, hostile: Hostile) -> dict[str, Json]:
+        jobs = {}
+        for name, expect in {**LOOSE, "all": EXPECTED}.items():
+            for kind in ("verify", "verify loosely"):
+                options = {"url": hostile.build_url(f"{kind} {name}")}
+                jobs[f"{kind} {name}"] = {"kind": kind, "value": expect, "options": options}
+        return do(jobs)
+
+    @pytest.mark.parametrize("name", LOOSE)
+    def test_loose_expectation_is_refused(self, verified: dict[str, Json], hostile: Hostile, name: str) -> None:
+        refused = verified[f"verify {name}"]["error"]
+        missing = ", ".join(EXPECTED) if name == "nothing" else name
+        assert refused["name"] == "TypeError"
+        assert f"could be a replay: expect {missing}, or set " in refused["message"]
+        assert hostile.requests[hostile_service.place(f"verify {name}")] == []
+
+    @pytest.mark.parametrize("name", ["verify all", *(f"verify loosely {name}" for name in LOOSE)])
+    def test_expectation_is_sent_as_it_is(self, verified: dict[str, Json], hostile: Hostile, name: str) -> None:
+        """``allowUnbound`` is a word of the client, not of the request."""
+        assert "value" in verified[name], verified[name]
+        (request,) = hostile.requests[hostile_service.place(name)]
+        expect = EXPECTED if name == "verify all" else LOOSE[name.removeprefix("verify loosely ")]
+        assert json.loads(request.partition(b"\r\n\r\n")[2]) == {**expect, "proof": "e30"}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
 import identity_client
 from identity_client.operations import served_operations
-from openapi import clients
+from openapi import clients, go_types
 
 # Of a program, and of a client. The generated part of TypeScript and Go has ``issueCredential``.
 NAMES = ("Client", "Signer", "IdentityError", "Expectation", "sign_token", "verify_log", "read_status")
 # The Go standard library has no pairing, so that ``Verify`` of Go is a method that calls the service.
 NOT_IN_GO = ("verify",)
+DOCUMENT = json.loads(clients.DOCUMENT.read_bytes())
 JOBS = ("delegate", "prove", "verify", "issue_credential")
 
 
@@ -32,7 +34,7 @@ def test_name_is_in_each_client(name: str) -> None:
     assert re.search(rf"^export [^;]*\b{camel(name)}\b", index, re.MULTILINE)
     if name in NOT_IN_GO:
         return
-    go = "".join(path.read_text("utf-8") for path in sorted(clients.GO.glob("*.go")))
+    go = "".join(path.read_text("utf-8") for path in sorted(clients.GO.glob("*.go"))) + go_types.types(DOCUMENT)
     assert re.search(rf"^(?:type|func) {pascal(name)}\b", go, re.MULTILINE)
 
 
@@ -40,9 +42,9 @@ def test_name_is_in_each_client(name: str) -> None:
 def test_job_is_a_method_of_each_client(name: str) -> None:
     assert callable(getattr(identity_client.Client, name))
     operations = served_operations()
-    source = (clients.TYPESCRIPT / "src" / "types.ts").read_text("utf-8")
+    source = (clients.TYPESCRIPT / "src" / "client.ts").read_text("utf-8")
     go = (clients.GO / "jobs.go").read_text("utf-8")
     if camel(name) in operations:
         return
-    assert re.search(rf"^  {camel(name)}\(", source, re.MULTILINE)
+    assert re.search(rf"^  readonly {camel(name)} = ", source, re.MULTILINE)
     assert re.search(rf"^func \(c \*Client\) {pascal(name)}\(", go, re.MULTILINE)

@@ -1,5 +1,6 @@
 export { Client, createIdentity, IdentityError } from "./client.js";
-export type { Answer, Arguments, CallOptions, Client as Identity, IdentityOptions, OperationId, Paged, ReceivedResponse, SentRequest } from "./types.js";
+export type { Client as Identity } from "./client.js";
+export type { Answer, Arguments, CallOptions, IdentityOptions, OperationId, Paged, ReceivedResponse, SentRequest } from "./types.js";
 export { canonicalize } from "./codec.js";
 export { LogInvalid, verifyLog } from "./log.js";
 export type { CheckedEntry, LogCheck, VerifiedLog } from "./log.js";
@@ -8,7 +9,8 @@ export { readStatus } from "./status.js";
 export { actionOf, createSigner, signChallenge, signIbct, signToken } from "./signing.js";
 export type { Ibct, IssuedKeys, Signer } from "./signing.js";
 export type { components, operations, paths } from "./document.js";
-export type { Expectation, Verdict, Verification, VerifyOptions } from "./proofs/verify.js";
+export type { Expectation } from "./expectation.js";
+export type { Verdict, Verification, VerifyOptions } from "./proofs/verify.js";
 
 import type { Verification, VerifyOptions } from "./proofs/verify.js";
 

@@ -96,6 +96,14 @@ func (j job) do() (any, error) {
 		return identity.SignChallenge(signer, j.Challenge, j.Wanted.Origin, j.Wanted.Purpose, j.Wanted.BodyHash, j.Wanted.Target)
 	case "flow":
 		return flow(ctx, identity.Options{URL: j.URL, APIKey: j.APIKey})
+	case "story":
+		return story(ctx, identity.Options{URL: j.URL, APIKey: j.APIKey})
+	case "verify":
+		return j.client().Verify(ctx, "e30", read[identity.Expectation](j.Value))
+	case "verify loosely":
+		expect := read[identity.Expectation](j.Value)
+		expect.AllowUnbound = true
+		return j.client().Verify(ctx, "e30", expect)
 	case "aborted":
 		limited, cancel := context.WithCancel(ctx)
 		time.AfterFunc(20*time.Millisecond, cancel)
