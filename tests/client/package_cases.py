@@ -28,6 +28,7 @@ from tests.client.mutated_logs import mutated_logs
 from tests.client.own_logs import BEGUN, TIMES, is_good, own_logs, timed_logs
 from tests.client.status_cases import status_cases
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
+from tests.vectors import checkpoints
 
 Json = dict[str, Any]
 
@@ -144,6 +145,9 @@ TARGETED: list[tuple[str, str | None, str]] = [
 ]
 
 
+CHECKPOINTS: Json = json.loads(checkpoints.FILE.read_text("utf-8"))
+
+
 def offline_jobs() -> dict[str, Json]:
     """Everything that needs no server."""
     jobs: dict[str, Json] = {f"value {n}": {"kind": "canonicalize", "value": value} for n, value in enumerate(VALUES)}
@@ -189,6 +193,11 @@ def offline_jobs() -> dict[str, Json]:
         jobs[f"time {text}"] = {"kind": "log", "log": log}
     for name, (list_, entry, signers, _) in status_cases().items():
         jobs[f"status {name}"] = {"kind": "status", "list": list_, "entry": entry, "signers": signers}
+    for one in CHECKPOINTS["notes"]:
+        jobs[f"note {one['name']}"] = {"kind": "checkpoint", **one}
+    for kind in ("inclusion", "consistency"):
+        jobs |= {f"{kind} {number}": {"kind": kind, **one} for number, one in enumerate(CHECKPOINTS[kind])}
+    jobs["other origin"] = {"kind": "other origin", **CHECKPOINTS["consistency"][0]}
     jobs["another's log"] = {"kind": "log", "log": LOG, "did": DID[:-1] + "Q"}
     return jobs
 
@@ -233,6 +242,7 @@ def check_story(told: Json) -> None:
     assert request_id
     assert "not bound to a purpose and a body" in told["unsigned"]
     assert told["changes"] == 0, "what is not signed is not sent"
+    assert told["ledger"] == [True, 1], "one entry was added"
 
 
 EXPECTED: Json = {
@@ -382,6 +392,23 @@ class PackageCases:
             assert told["error"]["name"] == "TypeError", told
         else:
             assert told == {"value": expected}
+
+    @pytest.mark.parametrize("one", CHECKPOINTS["notes"], ids=lambda one: one["name"])
+    def test_note_proves_what_the_vectors_state(self, signed: dict[str, Json], one: Json) -> None:
+        told = signed[f"note {one['name']}"]
+        if one["proven"] is None:
+            assert told["error"]["name"] == "TypeError", told
+        else:
+            assert told == {"value": one["proven"]}
+
+    @pytest.mark.parametrize("kind", ["inclusion", "consistency"])
+    def test_proof_of_a_tree_has_the_verdict_of_the_vectors(self, signed: dict[str, Json], kind: str) -> None:
+        told = [signed[f"{kind} {number}"] for number in range(len(CHECKPOINTS[kind]))]
+        assert ["value" in one for one in told] == [one["good"] for one in CHECKPOINTS[kind]]
+        assert {one["error"]["name"] for one in told if "error" in one} == {"TypeError"}
+
+    def test_checkpoint_of_another_log_follows_none(self, signed: dict[str, Json]) -> None:
+        assert "of another log, b" in signed["other origin"]["error"]["message"]
 
     def test_a_log_tells_who_may_go_on_with_it(self, signed: dict[str, Json]) -> None:
         said = [keys for line in LOG.splitlines() if (keys := json.loads(line)["parameters"].get("updateKeys"))]

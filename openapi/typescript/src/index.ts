@@ -6,6 +6,8 @@ export { LogInvalid, verifyLog } from "./log.js";
 export type { CheckedEntry, LogCheck, VerifiedLog } from "./log.js";
 export type { Requirement } from "./entry.js";
 export { readStatus } from "./status.js";
+export { verifyCheckpoint, verifyConsistency, verifyInclusion } from "./checkpoint.js";
+export type { Checkpoint, CheckpointCheck } from "./checkpoint.js";
 export { actionOf, createSigner, signChallenge, signIbct, signToken } from "./signing.js";
 export type { Ibct, IssuedKeys, Signer } from "./signing.js";
 export type { components, operations, paths } from "./document.js";

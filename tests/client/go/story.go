@@ -97,12 +97,30 @@ func story(ctx context.Context, options identity.Options) (any, error) {
 	if !errors.As(err, &refused) {
 		return nil, err
 	}
+	ledger, err := readLedger(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	between.unbound = true
 	changes := between.sent[http.MethodPatch]
 	_, unsigned := id.As(hana).UpdateDid(ctx, hana.DID, service("files"))
 	return map[string]any{
 		"verdicts": verdicts, "keys": between.keys, "delegations": delegations, "credentials": credentials,
-		"refused":  []any{refused.Status, refused.Code, refused.Remedy(), refused.RequestID()},
-		"unsigned": unsigned.Error(), "changes": between.sent[http.MethodPatch] - changes,
+		"refused": []any{refused.Status, refused.Code, refused.Remedy(), refused.RequestID()},
+		"ledger":  ledger, "unsigned": unsigned.Error(), "changes": between.sent[http.MethodPatch] - changes,
 	}, nil
+}
+
+// readLedger verifies two checkpoints of the ledger, that the later one continues the earlier one, and that it has an entry.
+func readLedger(ctx context.Context, id *identity.Client) (any, error) {
+	check := identity.CheckpointCheck{LogKey: identity.Must(id.GetLedgerKey(ctx)).VerifierKey}
+	earlier := identity.Must(identity.VerifyCheckpoint(identity.Must(id.GetLedgerCheckpoint(ctx)), check))
+	created := identity.Must(id.CreateDid(ctx, identity.CreateDidRequest{Method: "ids"}))
+	entry := identity.Must(id.GetLedgerInclusionProof(ctx, created.TransactionHash))
+	later := identity.Must(identity.VerifyCheckpoint(*entry.Checkpoint, check))
+	if err := identity.VerifyInclusion(later, entry); err != nil {
+		return nil, err
+	}
+	proof := identity.Must(id.GetLedgerConsistencyProof(ctx, earlier.Size, identity.GetLedgerConsistencyProofParams{Second: &later.Size}))
+	return []any{earlier.Origin == later.Origin, later.Size - earlier.Size}, identity.VerifyConsistency(earlier, later, proof)
 }

@@ -27,6 +27,16 @@ const KINDS = {
     client.verify(proof, { ...options, expect: { allowUnbound: true, ...expect }, now: new Date(now * 1_000) }),
   verify: ({ value, options }) => new client.Client(optionsOf(options)).verify("e30", value),
   "verify loosely": ({ value, options }) => new client.Client(optionsOf(options)).verify("e30", { ...value, allowUnbound: true }),
+  checkpoint: async ({ note, logKey, witnesses, cosignatures }) => {
+    const { cosigned, ...found } = await client.verifyCheckpoint(note, { logKey, witnesses, cosignatures });
+    return { ...found, cosigned: Object.fromEntries(Object.entries(cosigned).map(([name, at]) => [name, at.getTime() / 1000])) };
+  },
+  inclusion: ({ size, root, ...proof }) => client.verifyInclusion({ origin: "a", size, root, cosigned: {} }, proof),
+  consistency: ({ first, second, ...proof }) => {
+    const [earlier, later] = [first, second].map(([size, root]) => ({ origin: "a", size, root, cosigned: {} }));
+    return client.verifyConsistency(earlier, later, proof);
+  },
+  "other origin": ({ first, second }) => client.verifyConsistency({ origin: "a", size: first[0], root: first[1], cosigned: {} }, { origin: "b", size: second[0], root: second[1], cosigned: {} }, { hashes: [] }),
   status: ({ list, entry, signers }) => client.readStatus(list, entry, signers),
   ibct: async ({ issued, wish }) => signIbct(await createSigner(issued), wish),
   sign: async ({ issued, challenge, wanted }) => signChallenge(await createSigner(issued), challenge, wanted),

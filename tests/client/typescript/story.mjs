@@ -18,7 +18,20 @@ function network() {
   return between;
 }
 
-export async function story({ actionOf, Client, createSigner, IdentityError, signToken }, url, apiKey) {
+/** Verifies two checkpoints of the ledger, that the later one continues the earlier one, and that it has an entry. */
+async function readLedger(id, { verifyCheckpoint, verifyConsistency, verifyInclusion }) {
+  const { verifierKey: logKey } = await id.getLedgerKey();
+  const earlier = await verifyCheckpoint(await id.getLedgerCheckpoint(), { logKey });
+  const { transactionHash: transaction } = await id.createDid({ body: { method: "ids" } });
+  const entry = await id.getLedgerInclusionProof({ transaction });
+  const later = await verifyCheckpoint(entry.checkpoint, { logKey });
+  await verifyInclusion(later, entry);
+  await verifyConsistency(earlier, later, await id.getLedgerConsistencyProof({ first: earlier.size, second: later.size }));
+  return [earlier.origin === later.origin, later.size - earlier.size];
+}
+
+export async function story(client, url, apiKey) {
+  const { actionOf, Client, createSigner, IdentityError, signToken } = client;
   const between = network();
   const id = new Client({ url, apiKey, fetch: between.fetch });
   const options = { storeSecrets: true, additionalKeys: [{ type: "Bls12381G2Key2020", purpose: ["assertionMethod"] }] };
@@ -45,9 +58,10 @@ export async function story({ actionOf, Client, createSigner, IdentityError, sig
     if (!(error instanceof IdentityError)) throw error;
     return [error.status, error.code, error.remedy, error.requestId];
   });
+  const ledger = await readLedger(id, client);
   between.unbound = true;
   const changes = between.sent.PATCH ?? 0;
   const body = { operation: "addService", service: { id: "files", type: "LinkedDomains", serviceEndpoint: "https://hana.example/" } };
   const unsigned = await id.as(hana).updateDid({ did: hana.did, body }).catch((error) => error.message);
-  return { verdicts, keys: between.keys, delegations, credentials, refused, unsigned, changes: (between.sent.PATCH ?? 0) - changes };
+  return { verdicts, keys: between.keys, delegations, credentials, refused, ledger, unsigned, changes: (between.sent.PATCH ?? 0) - changes };
 }
