@@ -381,6 +381,14 @@ class PackageCases:
         assert {name: mutated[name]["value"]["unboundChanges"] for name in ours} == ours
         assert {each["error"]["name"] for each in mutated.values() if "error" in each} == {"LogInvalid"}
 
+    @pytest.mark.nightly
+    @pytest.mark.parametrize("part", range(1, 14))
+    def test_13_000_mutated_logs_get_verdict_of_service(self, do: Run, part: int) -> None:
+        logs = mutated_logs(part, 1_000)
+        told = do({name: {"kind": "log", "log": log} for name, (log, _) in logs.items()})
+        assert {name: (log, told[name]) for name, (log, good) in logs.items() if ("value" in told[name]) != good} == {}
+        assert 30 < sum(good for _, good in logs.values()) < len(logs) - 500, "both are judged"
+
     def test_both_are_judged(self) -> None:
         good = [name for name in WEBVH if judged(*WEBVH[name]) is not None]
         assert 20 < len(good) < len(WEBVH) - 60
