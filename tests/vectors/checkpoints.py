@@ -102,7 +102,7 @@ def notes() -> dict[str, Json]:
         "cosigned twice": note(second, witnesses=both, cosigned={names[0]: NOW, names[1]: NOW + 1}, cosignatures=2),
         "cosigned by an unknown witness": note(second, witnesses=both[:1], cosigned={names[0]: NOW}),
         "cosigned in 1970": note(signed() + cosignature(0, 1), witnesses=both, cosigned={names[0]: 1}),
-        "cosigned by ML-DSA-44 that is wrong": note(signed(), witnesses=[ML_DSA_KEY, *both]),
+        "with a known witness of ML-DSA-44": note(signed(), witnesses=[ML_DSA_KEY, *both]),
         "the example of the specification": refused(EXAMPLE),
         "of another log": refused(signed(Checkpoint("else.example/log", 1, bytes(32)))),
         "by another key of the name": refused(signed(), log=str(stranger)),
