@@ -12,14 +12,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from msgspec import structs
-
-from openapi import go_types
-from openapi.served_operations import operations_of
+from openapi import go_types, typescript_types
 
 HERE: Final = Path(__file__).resolve().parent
 DOCUMENT: Final = HERE / "reference.json"
@@ -71,8 +67,8 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
     # A member of a request that has a default may be left out.
     options = ("--default-non-nullable", "false")
     run_node_tool(tools, "openapi-typescript", document, *options, "--output", target / "src" / "document.ts")
-    table = _operations_table(json.loads(document.read_bytes()))
-    (target / "src" / "operations.ts").write_text(_OPERATIONS.format(table=table), encoding="utf-8")
+    text = typescript_types.operations(json.loads(document.read_bytes()))
+    (target / "src" / "operations.ts").write_text(text, encoding="utf-8")
     modules = target / "node_modules"
     modules.symlink_to(tools.resolve().parent)
     run_node_tool(tools, "tsc", "--project", target)
@@ -84,7 +80,7 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
 def bundle_verifier(package: Path, tools: Path) -> None:
     """Make one file of the verifier of proofs and its curve library in the compiled TypeScript ``package``, which then depends on no other.
 
-    It imports the reader of logs, which has other users. The licence of the library stands beside it."""
+    It imports the reader of logs and its codec, which have other users. The licence of the library stands beside it."""
     bundle = package / PROOF_BUNDLE
     parts = [path for path in bundle.parent.iterdir() if not path.name.startswith("verify.")]
     options = (
@@ -94,6 +90,7 @@ def bundle_verifier(package: Path, tools: Path) -> None:
         "--minify",
         "--legal-comments=none",
         "--external:../log.js",
+        "--external:../codec.js",
     )
     run_node_tool(
         tools, "esbuild", bundle, *options, f"--outfile={bundle}", "--allow-overwrite", f"--banner:js={_BANNER}"
@@ -122,7 +119,6 @@ def build_go_client(folder: Path, document: Path = DOCUMENT) -> Path:
     shutil.copytree(GO, target)
     shutil.copy(HERE.parent / "LICENSE", target)
     value = json.loads(document.read_bytes())
-    (target / "operations.json").write_text(_operations_table(value), encoding="utf-8")
     (target / "types.go").write_text(go_types.types(value), encoding="utf-8")
     (target / "operations.go").write_text(go_types.methods(value), encoding="utf-8")
     _run([_program("gofmt"), "-w", "types.go", "operations.go"], target)
@@ -132,33 +128,6 @@ def build_go_client(folder: Path, document: Path = DOCUMENT) -> Path:
 def run_go(folder: Path, *arguments: str) -> str:
     """What the ``go`` command prints in ``folder``; it fetches nothing. Raises ``subprocess.CalledProcessError``."""
     return _run([_program("go"), *arguments], folder, GOPROXY="off", GOFLAGS="-mod=mod", HOME=str(Path.home()))
-
-
-def _operations_table(document: Mapping[str, Any]) -> str:
-    """What a client has to know of each operation when it runs, as JSON; what there is not is left out."""
-    known = {name: structs.asdict(one) for name, one in operations_of(document).items()}
-    return json.dumps(
-        {name: {member: value for member, value in one.items() if value is not None} for name, one in known.items()},
-        indent=2,
-    )
-
-
-_OPERATIONS: Final = """export interface Operation {{
-  readonly method: string;
-  readonly path: string;
-  readonly query: readonly string[];
-  readonly headers: readonly string[];
-  readonly forms: readonly string[];
-  readonly idempotent: boolean;
-  readonly keyed: boolean;
-  readonly scheme?: string;
-  readonly purpose?: string;
-}}
-
-const table = {table} as const;
-
-export const OPERATIONS: {{ readonly [N in keyof typeof table]: Operation }} = table;
-"""
 
 
 def _program(name: str) -> str:

@@ -24,10 +24,10 @@ def operations_of(document: Mapping[str, Any]) -> dict[str, ServedOperation]:
 
 
 def _read(document: Mapping[str, Any], method: str, path: str, operation: Mapping[str, Any]) -> ServedOperation:
-    parameters = [_component(document, each) for each in operation.get("parameters", ())]
+    parameters = [component(document, each) for each in operation.get("parameters", ())]
     headers = tuple(each["name"] for each in parameters if each["in"] == "header")
     schemes = {scheme for each in operation["security"] for scheme in each}
-    answers = [_component(document, each) for status, each in operation["responses"].items() if status < "3"]
+    answers = [component(document, each) for status, each in operation["responses"].items() if status < "3"]
     forms = tuple(form for answer in answers for form in answer.get("content", ()))
     return ServedOperation(
         method=method.upper(),
@@ -43,8 +43,8 @@ def _read(document: Mapping[str, Any], method: str, path: str, operation: Mappin
     )
 
 
-def _component(document: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``part``, or the component that it refers to."""
+def component(document: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return ``part``, or the component that it refers to."""
     if "$ref" not in part:
         return part
     kind, name = part["$ref"].removeprefix("#/components/").split("/")

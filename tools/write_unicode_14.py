@@ -13,6 +13,7 @@ import subprocess
 import sys
 import textwrap
 import unicodedata
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -75,6 +76,17 @@ R32: []unicode.Range32{{
 }},
 }}
 
+// replaced has the characters that are no marks and that NFC writes as others: what CompositionExclusions.txt of Unicode lists, and what
+// is another name of one character. What is in it never changes (Unicode's stability policy).
+var replaced = &unicode.RangeTable{{
+R16: []unicode.Range16{{
+{replaced_small}
+}},
+R32: []unicode.Range32{{
+{replaced_large}
+}},
+}}
+
 // isAssigned says whether Unicode 14.0 assigns every code point of the text: only then each program brings it into the same form NFC.
 func isAssigned(text string) bool {{
 	for _, character := range text {{
@@ -87,12 +99,24 @@ func isAssigned(text string) bool {{
 """
 
 
-def unassigned() -> list[tuple[int, int]]:
-    """Return first and last code point of each range of the general category Cn."""
+def is_unassigned(character: str) -> bool:
+    """Return whether the general category is Cn."""
+    return unicodedata.category(character) == "Cn"
+
+
+def is_replaced(character: str) -> bool:
+    """Return whether NFC writes the character as another. Marks are left out: they may join with what is before them."""
+    return not unicodedata.category(character).startswith(("M", "Cs")) and not unicodedata.is_normalized(
+        "NFC", character
+    )
+
+
+def ranges_of(is_meant: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """Return first and last code point of each range of characters that are meant."""
     if unicodedata.unidata_version != "14.0.0":
         raise SystemExit(f"this Python has Unicode {unicodedata.unidata_version}: run Python 3.11, which has 14.0.0")
     found = []
-    for is_in, group in groupby(range(sys.maxunicode + 1), lambda code: unicodedata.category(chr(code)) == "Cn"):
+    for is_in, group in groupby(range(sys.maxunicode + 1), lambda code: is_meant(chr(code))):
         codes = list(group)
         if is_in:
             found.append((codes[0], codes[-1]))
@@ -105,19 +129,24 @@ def _base36(number: int) -> str:
     return (_base36(number // 36) if number >= 36 else "") + digits[number % 36]
 
 
+def _go_ranges(ranges: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the elements of the two lists of a table: ranges of 16 bits, and others."""
+    lines = [(low, f"{{{low:#x}, {high:#x}, 1}},") for low, high in ranges]
+    return ["\n".join(line for low, line in lines if (low <= 0xFFFF) == is_small) for is_small in (True, False)]
+
+
 def main() -> None:
     """Write the three files."""
-    ranges = unassigned()
+    ranges = ranges_of(is_unassigned)
     TABLE.write_text(json.dumps(ranges, separators=(",", ":")) + "\n")
     befores = [0, *(high for _, high in ranges)]
     gaps = [(low - before, high - low) for (low, high), before in zip(ranges, befores, strict=False)]
     texts = textwrap.wrap(" ".join(_base36(gap) + f",{_base36(more)}" * (more > 0) for gap, more in gaps), 112)
     typescript = " +\n".join(f'  "{text} "' for text in texts[:-1]) + f' +\n  "{texts[-1]}"'
     TYPESCRIPT.write_text(_TYPESCRIPT.format(ranges=typescript))
-    small = [one for one in ranges if one[1] <= 0xFFFF]
-    large = [one for one in ranges if one[1] > 0xFFFF]
-    texts = ["\n".join(f"{{{low:#x}, {high:#x}, 1}}," for low, high in part) for part in (small, large)]
-    GO.write_text(_GO.format(small=texts[0], large=texts[1]))
+    texts = [*_go_ranges(ranges), *_go_ranges(ranges_of(is_replaced))]
+    names = ("small", "large", "replaced_small", "replaced_large")
+    GO.write_text(_GO.format(**dict(zip(names, texts, strict=True))))
     subprocess.run(["gofmt", "-w", GO], check=True)
 
 

@@ -5,8 +5,6 @@ package identity
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,22 +82,15 @@ func (e *IdentityError) Remedy() string {
 // Deprecated: leaves in 1.2; use IdentityError.
 type ServiceError = IdentityError
 
+// operation is the place of an operation, and how it is requested. Its values are those of path, query and header, by their names in the
+// document.
 type operation struct {
-	Method, Path, Scheme, Purpose string
-	Query, Headers, Forms         []string
-	Idempotent, Keyed             bool
+	method, path, scheme, purpose string
+	query, headers, forms         []string
+	idempotent, keyed             bool
 }
 
-//go:embed operations.json
-var operationsJSON []byte
-
 var (
-	operations = func() (read map[string]operation) {
-		if err := json.Unmarshal(operationsJSON, &read); err != nil {
-			panic(err)
-		}
-		return read
-	}()
 	placeholder = regexp.MustCompile(`\{(\w+)\}`)
 	seconds     = regexp.MustCompile(`^[0-9]{1,9}$`)
 )
@@ -114,6 +105,7 @@ func New(options Options) *Client {
 	options.MaxAnswerOctets = or(options.MaxAnswerOctets, 16<<20)
 	options.MaxPages = or(options.MaxPages, 10_000)
 	sender := *or(options.HTTP, &http.Client{})
+	sender.Timeout = options.Timeout
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	options.HTTP = &sender
 	return &Client{options: options}
@@ -123,14 +115,12 @@ func New(options Options) *Client {
 func (c *Client) As(signer Signer) *Client { return &Client{c.options, &signer} }
 
 // call sends an operation: createDid with options.strictEvidence, and as it is to a method whose entries hold no evidence.
-func call[T, P any](ctx context.Context, c *Client, name string, needed object, content any, params []P) (answer T, err error) {
-	if wanted, is := content.(CreateDidRequest); is && name == "createDid" {
+func call[T any](ctx context.Context, c *Client, asked operation, values map[string]string, content any) (T, error) {
+	if wanted, isCreate := content.(CreateDidRequest); isCreate {
 		options := *or(wanted.Options, &CreateDidOptions{})
 		if options.StrictEvidence == nil {
-			options.StrictEvidence = Ptr(true)
-			strict := wanted
-			strict.Options = &options
-			answer, err = send[T](ctx, c, name, needed, strict, params)
+			options.StrictEvidence, wanted.Options = Ptr(true), &options
+			answer, err := send[T](ctx, c, asked, values, wanted)
 			var refused *IdentityError
 			// The Idempotency-Key may be that of an earlier try, which such a method answered.
 			isOfNoUse := errors.As(err, &refused) && (refused.Details["member"] == "strictEvidence" || refused.Code == "IDEMPOTENCY_MISMATCH")
@@ -139,35 +129,27 @@ func call[T, P any](ctx context.Context, c *Client, name string, needed object, 
 			}
 		}
 	}
-	return send[T](ctx, c, name, needed, content, params)
+	return send[T](ctx, c, asked, values, content)
 }
 
-// send sends an operation until it is answered for good. needed has parameters by their names in the document.
-func send[T, P any](ctx context.Context, c *Client, name string, needed object, content any, params []P) (answer T, err error) {
-	asked, body := operations[name], []byte(nil)
-	values, err := textsOf(one(params), needed)
-	if err == nil && content != nil {
+// send sends an operation until it is answered for good.
+func send[T any](ctx context.Context, c *Client, asked operation, values map[string]string, content any) (answer T, err error) {
+	var body []byte
+	if content != nil {
 		// One form, which is signed and sent.
-		body, err = Canonicalize(content)
-	}
-	random := make([]byte, 16)
-	if err == nil {
-		_, err = rand.Read(random)
-	}
-	if err != nil {
-		return answer, err
+		if body, err = Canonicalize(content); err != nil {
+			return answer, err
+		}
 	}
 	header := http.Header{}
-	if asked.Idempotent {
-		header.Set("Idempotency-Key", uuid(random))
+	if asked.idempotent {
+		header.Set("Idempotency-Key", uuid())
 	}
-	for _, name := range asked.Headers {
+	for _, name := range asked.headers {
 		if value := values[name]; value != "" {
 			header.Set(name, value)
 		}
 	}
-	// Reads, and the same change under one Idempotency-Key, may be repeated.
-	repeatable := asked.Method == http.MethodGet || asked.Idempotent
 	for attempt := 0; ; attempt++ {
 		// A challenge is good for one attempt, so each has its own.
 		err := c.authorize(ctx, asked, values, header, body)
@@ -177,16 +159,14 @@ func send[T, P any](ctx context.Context, c *Client, name string, needed object, 
 				return answer, decode(octets, &answer)
 			}
 		}
-		wait, again := pause(err, repeatable, attempt)
+		wait, again := pause(err, asked, attempt)
 		if !again || attempt >= c.options.Retries || wait > c.options.MaxWait {
 			return answer, err
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return answer, ctx.Err()
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 	}
 }
@@ -218,20 +198,18 @@ func each[T any](c *Client, cursor string, page func(cursor string) ([]T, *strin
 }
 
 // authorize sets the Authorization of one attempt.
-func (c *Client) authorize(
-	ctx context.Context, asked operation, values map[string]string, header http.Header, body []byte,
-) error {
+func (c *Client) authorize(ctx context.Context, asked operation, values map[string]string, header http.Header, body []byte) error {
 	switch {
-	case c.signer != nil && asked.Scheme != "" && asked.Purpose != "":
+	case c.signer != nil && asked.scheme != "" && asked.purpose != "":
 		target, err := place(asked, values)
 		if err != nil {
 			return err
 		}
-		wanted := map[string]string{"did": c.signer.DID, "purpose": asked.Purpose, "target": target, "named": "true"}
+		wanted := map[string]string{"did": c.signer.DID, "purpose": asked.purpose, "target": target, "named": "true"}
 		if body != nil {
 			wanted["bodyHash"] = HashBody(body)
 		}
-		octets, err := c.attempt(ctx, operations["getDidAuthChallenge"], wanted, http.Header{}, nil)
+		octets, err := c.attempt(ctx, getDidAuthChallengeOperation, wanted, http.Header{}, nil)
 		if err != nil {
 			return err
 		}
@@ -240,12 +218,12 @@ func (c *Client) authorize(
 			return err
 		}
 		challenge, _ := answer.Challenge.(string)
-		signed, err := SignChallenge(*c.signer, challenge, c.options.Origin, asked.Purpose, wanted["bodyHash"], target)
-		header.Set("Authorization", asked.Scheme+" "+signed)
+		signed, err := SignChallenge(*c.signer, challenge, c.options.Origin, asked.purpose, wanted["bodyHash"], target)
+		header.Set("Authorization", asked.scheme+" "+signed)
 		return err
-	case asked.Keyed && c.options.APIKey != "":
+	case asked.keyed && c.options.APIKey != "":
 		header.Set("Authorization", "ApiKey "+c.options.APIKey)
-	case asked.Keyed && c.options.Token != nil:
+	case asked.keyed && c.options.Token != nil:
 		token, err := c.options.Token(ctx)
 		header.Set("Authorization", "Bearer "+token)
 		return err
@@ -254,58 +232,51 @@ func (c *Client) authorize(
 }
 
 // attempt returns the bytes of the response to one request.
-func (c *Client) attempt(
-	ctx context.Context, asked operation, values map[string]string, header http.Header, body []byte,
-) ([]byte, error) {
+func (c *Client) attempt(ctx context.Context, asked operation, values map[string]string, header http.Header, body []byte) ([]byte, error) {
 	target, err := place(asked, values)
 	if err != nil {
 		return nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(limited, asked.Method, c.options.URL+"/api/v1"+target, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, asked.method, c.options.URL+"/api/v1"+target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Header = header.Clone()
 	// Nothing is unpacked: what is small when it arrives is small.
 	request.Header.Set("Accept-Encoding", "identity")
-	request.Header.Set("Accept", "application/json")
-	if len(asked.Forms) > 0 {
-		request.Header.Set("Accept", asked.Forms[0])
-	}
+	request.Header.Set("Accept", asked.forms[0])
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if c.options.OnRequest != nil {
 		c.options.OnRequest(request)
 	}
-	octets, err := c.send(request, asked.Forms)
+	octets, err := c.exchange(request, asked.forms)
 	var known *IdentityError
-	if err != nil && ctx.Err() != nil {
+	if err == nil || errors.As(err, &known) {
+		return octets, err
+	}
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil && !errors.As(err, &known) {
-		message := fmt.Sprintf("%s does not answer: %v", c.options.URL, err)
-		return nil, &IdentityError{Code: "UNREACHABLE", Message: message, Cause: err}
-	}
-	return octets, err
+	message := fmt.Sprintf("%s does not answer: %v", c.options.URL, err)
+	return nil, &IdentityError{Code: "UNREACHABLE", Message: message, Cause: err}
 }
 
 // place gives the path below the prefix, and the query.
 func place(asked operation, values map[string]string) (string, error) {
 	missing, query := "", url.Values{}
-	path := placeholder.ReplaceAllStringFunc(asked.Path, func(name string) string {
+	path := placeholder.ReplaceAllStringFunc(asked.path, func(name string) string {
 		value := values[strings.Trim(name, "{}")]
 		if value == "" {
 			missing = name
 		}
-		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+		return escaped(value)
 	})
 	if missing != "" {
-		return "", fmt.Errorf("%s needs %s", asked.Path, missing)
+		return "", fmt.Errorf("%s needs %s", asked.path, missing)
 	}
-	for _, name := range asked.Query {
+	for _, name := range asked.query {
 		if value, given := values[name]; given {
 			query.Set(name, value)
 		}
@@ -313,7 +284,8 @@ func place(asked operation, values map[string]string) (string, error) {
 	return strings.TrimRight(path+"?"+query.Encode(), "?"), nil
 }
 
-func (c *Client) send(request *http.Request, forms []string) ([]byte, error) {
+// exchange sends a request and returns the bytes of its response, which is limited in size and has one of the forms.
+func (c *Client) exchange(request *http.Request, forms []string) ([]byte, error) {
 	response, err := c.options.HTTP.Do(request)
 	if err != nil {
 		return nil, err
@@ -337,17 +309,19 @@ func (c *Client) send(request *http.Request, forms []string) ([]byte, error) {
 	case status < 200 || status > 299:
 		return nil, refusal(response, octets)
 	case !contains(forms, media):
-		return nil, unreadable(status, fmt.Sprintf("the answer is %q, not %s", media, request.Header.Get("Accept")))
+		return nil, unreadable(status, fmt.Sprintf("the answer is %q, not %s", media, forms[0]))
 	}
 	return octets, nil
 }
 
 // pause is how long to wait before the next attempt, where one is to be made.
-func pause(err error, repeatable bool, attempt int) (time.Duration, bool) {
+func pause(err error, asked operation, attempt int) (time.Duration, bool) {
 	var refused *IdentityError
 	if !errors.As(err, &refused) {
 		return 0, false
 	}
+	// Reads, and the same change under one Idempotency-Key, may be repeated.
+	repeatable := asked.method == http.MethodGet || asked.idempotent
 	passing := refused.Status == 502 || refused.Status == 503 || refused.Status == 504 || refused.Code == "UNREACHABLE" ||
 		(refused.Status == 409 && refused.Code == "REQUEST_IN_PROGRESS")
 	if refused.Status != 429 && !(repeatable && passing) {
@@ -372,7 +346,7 @@ func refusal(response *http.Response, octets []byte) error {
 			Details       map[string]any
 		}
 	}
-	refused := unreadable(response.StatusCode, string(octets[:min(len(octets), 200)]))
+	refused := unreadable(response.StatusCode, fmt.Sprintf("%.200s", octets))
 	// A proxy before the service has other words, for example, and they are all that there is.
 	if json.Unmarshal(octets, &said) == nil && said.Error.Code != "" {
 		refused.Code, refused.Message, refused.Details = said.Error.Code, said.Error.Message, said.Error.Details

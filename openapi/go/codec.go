@@ -214,6 +214,9 @@ func sha256Of(octets []byte) []byte {
 	return digest[:]
 }
 
+// HashBody is what a challenge binds a body by: base64url of the SHA-256 of its canonical form.
+func HashBody(canonical []byte) string { return base64url(sha256Of(canonical)) }
+
 // multikey returns the bytes of a raw key, size of them, whose multicodec is prefix (CID 1.0 §2.2.2).
 func multikey(text, prefix string, size int) ([]byte, error) {
 	var octets []byte

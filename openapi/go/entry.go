@@ -3,6 +3,7 @@ package identity
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"sort"
 	"strconv"
@@ -75,6 +76,14 @@ func refusalOf(work func()) (refused *unmet) {
 		}
 	}()
 	work()
+	return nil
+}
+
+// errorOf does work and returns what it refuses as an error.
+func errorOf(work func()) error {
+	if refused := refusalOf(work); refused != nil {
+		return errors.New(refused.reason)
+	}
 	return nil
 }
 

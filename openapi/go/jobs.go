@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// Expectation has the parts that a verifier compares with a proof: the members of a request of VerifyProof, without the proof.
-type Expectation VerifyProofRequest
-
 // ErrUnbound reports an expectation that leaves out a part without which a proof could be a replay, or answer another question.
 var ErrUnbound = errors.New("the proof could be a replay")
 
@@ -25,21 +22,23 @@ func (c *Client) Prove(ctx context.Context, agent Signer, request DelegatedProof
 	return made.Proof, err
 }
 
-// Verify calls VerifyProof for the text of a proof. It returns ErrUnbound unless expect has predicates, challenge, domain and issuer.
+// Verify calls VerifyProof for the text of a proof. It returns ErrUnbound unless expect has predicates, challenge, domain and issuer, or
+// AllowUnbound.
 func (c *Client) Verify(ctx context.Context, proof string, expect Expectation) (VerificationResult, error) {
-	missing := []string{}
-	note := func(name string, given bool) {
-		if !given {
-			missing = append(missing, name)
+	var missing []string
+	names := []string{"predicate", "challenge", "domain", "issuerDid"}
+	for place, isNamed := range []bool{
+		expect.Predicate != nil || expect.Predicates != nil || expect.Credentials != nil,
+		expect.Challenge != nil,
+		expect.Domain != nil,
+		expect.IssuerDid != nil || expect.Credentials != nil,
+	} {
+		if !isNamed {
+			missing = append(missing, names[place])
 		}
 	}
-	note("predicate", expect.Predicate != nil || expect.Predicates != nil || expect.Credentials != nil)
-	note("challenge", expect.Challenge != nil)
-	note("domain", expect.Domain != nil)
-	note("issuerDid", expect.IssuerDid != nil || expect.Credentials != nil)
-	if len(missing) > 0 {
-		return VerificationResult{}, fmt.Errorf("%w: expect %s", ErrUnbound, strings.Join(missing, ", "))
+	if len(missing) > 0 && !expect.AllowUnbound {
+		return VerificationResult{}, fmt.Errorf("%w: expect %s, or set AllowUnbound", ErrUnbound, strings.Join(missing, ", "))
 	}
-	expect.Proof = proof
-	return c.VerifyProof(ctx, VerifyProofRequest(expect))
+	return c.VerifyProof(ctx, expect.request(proof))
 }

@@ -3,7 +3,6 @@ package identity
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"unicode/utf8"
 )
@@ -11,10 +10,10 @@ import (
 // Nullable is a member of a request that may be left out (a nil pointer), null (Null) or a value (Value).
 type Nullable[T any] struct{ value *T }
 
-// Null reports whether a member is null.
+// Null is a member that is null.
 func Null[T any]() *Nullable[T] { return &Nullable[T]{} }
 
-// Value reports whether a member is not null.
+// Value is a member that is not null.
 func Value[T any](value T) *Nullable[T] { return &Nullable[T]{&value} }
 
 // MarshalJSON writes the value or null.
@@ -56,44 +55,10 @@ func decode[T any](octets []byte, answer *T) error {
 	return nil
 }
 
-// textsOf are the members of all, as they stand in a path, a query or a header.
-func textsOf(all ...any) (map[string]string, error) {
-	values := map[string]string{}
-	for _, some := range all {
-		octets, err := json.Marshal(some)
-		if err != nil {
-			return nil, err
-		}
-		read, err := parseJSON(octets)
-		if err != nil {
-			return nil, err
-		}
-		for name, value := range read.(object) {
-			values[name] = fmt.Sprint(value)
-		}
-	}
-	return values, nil
-}
-
-// one is the first of the optional parameters, where there are any.
-func one[P any](params []P) P {
-	if len(params) == 0 {
-		return *new(P)
-	}
-	return params[0]
-}
-
 // or is given, or otherwise where that is zero.
 func or[T comparable](given, otherwise T) T {
 	if given == *new(T) {
 		return otherwise
 	}
 	return given
-}
-
-func min(one, other int) int {
-	if one < other {
-		return one
-	}
-	return other
 }

@@ -44,9 +44,6 @@ func SignerOf(created CreatedDid) (Signer, error) {
 
 var changePurposes = map[string]bool{"update": true, "rotate": true, "recover": true, "deactivate": true}
 
-// HashBody is what a challenge binds a body by: base64url of the SHA-256 of its canonical form.
-func HashBody(canonical []byte) string { return base64url(sha256Of(canonical)) }
-
 // SignChallenge gives the credentials of an Authorization header. It refuses the challenge of another service, one for another DID,
 // purpose, target or body, and one that any change of the DID could be recorded under: without purpose, or for a change without a body.
 // bodyHash is empty where there is no body. target is the path below /api/v1 with the query; where it is empty, the challenge must name
@@ -57,11 +54,11 @@ func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash, target s
 		return "", errors.New("not a DIDAuth challenge")
 	}
 	issued, bound, _ := strings.Cut(fields[1], "#")
-	if !sameOrigin(issued, origin) {
+	if expected := originOf(origin); expected == "" || originOf(issued) != expected {
 		return "", fmt.Errorf("the challenge is one of %s", issued)
 	}
-	targetHash, err := hashTarget(target)
-	if err != nil {
+	var targetHash string
+	if err := errorOf(func() { targetHash = hashTarget(target) }); err != nil {
 		return "", err
 	}
 	if bodyHash == "" {
@@ -79,18 +76,11 @@ func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash, target s
 }
 
 // hashTarget gives the hash of the canonical form of a target (getDidAuthChallenge), and nothing without one.
-func hashTarget(target string) (string, error) {
+func hashTarget(target string) string {
 	if target == "" {
-		return "", nil
+		return ""
 	}
-	var failed error
-	encoded := func(text string) string {
-		decoded, err := url.PathUnescape(text)
-		if err != nil {
-			failed = err
-		}
-		return strings.ReplaceAll(url.QueryEscape(decoded), "+", "%20")
-	}
+	encoded := func(text string) string { return escaped(taken(url.PathUnescape(text))) }
 	path, query, _ := strings.Cut(strings.TrimPrefix(target, "/api/v1"), "?")
 	segments, pairs := strings.Split(path, "/"), []string{}
 	for place, segment := range segments {
@@ -102,29 +92,24 @@ func hashTarget(target string) (string, error) {
 		}
 	}
 	sort.Strings(pairs)
-	canonical := strings.TrimRight(strings.Join(segments, "/")+"?"+strings.Join(pairs, "&"), "?")
-	return base64url(sha256Of([]byte(canonical))), failed
+	return base64url(sha256Of([]byte(strings.TrimRight(strings.Join(segments, "/")+"?"+strings.Join(pairs, "&"), "?"))))
 }
 
-// The names of this machine are equal: only this machine listens there.
-func sameOrigin(one, other string) bool {
-	place := func(text string) (string, bool) {
-		parts, err := url.Parse(text)
-		if err != nil {
-			return "", false
-		}
-		host, port := strings.ToLower(parts.Hostname()), parts.Port()
-		if host == "127.0.0.1" || host == "::1" {
-			host = "localhost"
-		}
-		if port == "" {
-			port = map[string]string{"http": "80", "https": "443"}[parts.Scheme]
-		}
-		return parts.Scheme + "://" + net.JoinHostPort(host, port), host != ""
+// escaped writes each byte that is not unreserved (RFC 3986 §2.3) with a percent sign.
+func escaped(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+
+// originOf returns scheme, host and port of a URL; empty for what is none. The names of this machine are equal: only this machine listens there.
+func originOf(text string) string {
+	parts, err := url.Parse(text)
+	if err != nil || parts.Hostname() == "" {
+		return ""
 	}
-	first, valid := place(one)
-	second, also := place(other)
-	return valid && also && first == second
+	host := strings.ToLower(parts.Hostname())
+	if host == "127.0.0.1" || host == "::1" {
+		host = "localhost"
+	}
+	usual := map[string]string{"http": "80", "https": "443"}[parts.Scheme]
+	return parts.Scheme + "://" + net.JoinHostPort(host, or(parts.Port(), usual))
 }
 
 // Normalize brings a text into Unicode's form NFC, which the values that ActionOf pins are in. The standard library has no such function:
@@ -133,59 +118,39 @@ var Normalize func(string) string
 
 // ActionOf is the action of a token: that a predicate of this type about the attribute is proved, of value where that is not nil
 // and of any value otherwise. A value is a string, a number, a bool, or a slice of these.
-func ActionOf(attribute string, predicate AskedPredicateType, value any) (string, error) {
-	var written strings.Builder
-	for _, octet := range []byte(attribute) {
-		if octet < 0x80 && (unicode.IsLetter(rune(octet)) || unicode.IsDigit(rune(octet)) || strings.ContainsRune("_-/", rune(octet))) {
-			written.WriteByte(octet)
-		} else {
-			fmt.Fprintf(&written, "%%%02X", octet)
+func ActionOf(attribute string, predicate AskedPredicateType, value any) (action string, err error) {
+	err = errorOf(func() {
+		written := strings.NewReplacer("%2F", "/", ".", "%2E", "~", "%7E").Replace(escaped(attribute))
+		action = "zkp.prove." + written + "." + string(predicate)
+		if value != nil {
+			action += "." + pinOf(taken(parseJSON(taken(json.Marshal(value)))))
 		}
-	}
-	action := "zkp.prove." + written.String() + "." + string(predicate)
-	if value == nil {
-		return action, nil
-	}
-	pin, err := pinOf(value)
-	return action + "." + pin, err
+	})
+	return action, err
 }
 
 // An integer is its own pin; everything else is pinned by the hash of its canonical form, texts in NFC and sets sorted.
-func pinOf(value any) (string, error) {
-	octets, err := json.Marshal(value)
-	if err != nil {
-		return "", err
-	}
-	read, err := parseJSON(octets)
-	if err != nil {
-		return "", err
-	}
-	items, isSet := read.([]any)
+func pinOf(value any) string {
+	items, isSet := value.([]any)
 	if !isSet {
-		items = []any{read}
+		items = []any{value}
 	}
-	written := map[string]bool{}
+	var sorted []string
 	for _, item := range items {
-		plain, err := plainOf(item)
-		if err != nil {
-			return "", err
+		if plain := plainOf(item); !contains(sorted, plain) {
+			sorted = append(sorted, plain)
 		}
-		written[plain] = true
-	}
-	sorted := make([]string, 0, len(written))
-	for text := range written {
-		sorted = append(sorted, text)
 	}
 	sort.Strings(sorted)
 	canonical := strings.Join(sorted, ",")
 	if isSet {
 		canonical = "[" + canonical + "]"
-	} else if text, is := read.(string); is && isLarge(text) {
-		return text, nil
-	} else if _, is := read.(json.Number); is && canonical[0] != '-' && canonical[0] != '"' {
-		return canonical, nil
+	} else if text, is := value.(string); is && isLarge(text) {
+		return text
+	} else if _, is := value.(json.Number); is && canonical[0] != '-' && canonical[0] != '"' {
+		return canonical
 	}
-	return "h" + base64url(sha256Of([]byte(canonical))[:16]), nil
+	return "h" + base64url(sha256Of([]byte(canonical))[:16])
 }
 
 // Integers that are not numbers in JSON are written as texts.
@@ -194,36 +159,30 @@ func isLarge(text string) bool {
 	return err == nil && number > 1<<53-1 && number < 1e19 && text[0] != '0' && text[0] != '+'
 }
 
-func plainOf(value any) (string, error) {
+func plainOf(value any) string {
 	switch value := value.(type) {
 	case bool:
-		return strconv.FormatBool(value), nil
+		return strconv.FormatBool(value)
 	case json.Number:
-		number, err := value.Float64()
-		if err == nil && number == math.Trunc(number) && math.Abs(number) <= 1<<53-1 {
-			octets, err := Canonicalize(value)
-			return string(octets), err
+		number := taken(value.Float64())
+		if number == math.Trunc(number) && math.Abs(number) <= 1<<53-1 {
+			return string(taken(Canonicalize(value)))
 		}
 		// A number with a fraction is pinned as its shortest decimal text.
 		text := strconv.FormatFloat(number, 'f', -1, 64)
 		digits := strings.Trim(strings.Replace(strings.TrimPrefix(text, "-"), ".", "", 1), "0")
-		if err == nil && number != math.Trunc(number) && len(digits) <= 15 {
-			return strconv.Quote(text), nil
-		}
-		return "", errors.New("a number of more than 15 significant digits, or past 2^53 - 1, is given as a text")
+		isExact := number != math.Trunc(number) && len(digits) <= 15
+		demand(isExact, "a number of more than 15 significant digits, or past 2^53 - 1, is given as a text")
+		return strconv.Quote(text)
 	case string:
-		if !isAssigned(value) {
-			return "", errors.New("the text has a character that Unicode 14.0 does not assign")
-		}
+		demand(isAssigned(value), "the text has a character that Unicode 14.0 does not assign")
+		demand(Normalize != nil || isComposed(value), "the text may not be in NFC: set identity.Normalize")
 		if Normalize != nil {
 			value = Normalize(value)
-		} else if !isComposed(value) {
-			return "", errors.New("the text may not be in NFC: set identity.Normalize")
 		}
-		octets, err := Canonicalize(value)
-		return string(octets), err
+		return string(taken(Canonicalize(value)))
 	}
-	return "", errors.New("a value is a text, a number, a boolean, or a slice of these")
+	panic(unmet{"", "a value is a text, a number, a boolean, or a slice of these"})
 }
 
 // isComposed reports whether a text is plainly in NFC: no mark may join what is before it, and no character stands for another
@@ -246,24 +205,17 @@ type TokenWish struct {
 
 // SignToken makes a token for one request of an agent.
 func SignToken(holder Signer, wish TokenWish) (IBCT, error) {
-	random := make([]byte, 32)
-	if _, err := rand.Read(random); err != nil {
-		return IBCT{}, err
-	}
-	if wish.ExpiresIn == 0 {
-		wish.ExpiresIn = 15 * time.Minute
-	}
 	now := time.Now().UTC().Truncate(time.Second)
 	token := IBCT{
-		Id:            "urn:uuid:" + uuid(random[:16]),
+		Id:            "urn:uuid:" + uuid(),
 		Type:          "InvocationBoundCapabilityToken",
 		Invoker:       holder.DID,
 		Target:        wish.Target,
 		Action:        wish.Action,
 		DelegationRef: wish.DelegationRef,
-		Nonce:         base64url(random[16:]),
+		Nonce:         base64url(random(16)),
 		IssuedAt:      now.Format(time.RFC3339),
-		ExpiresAt:     now.Add(wish.ExpiresIn).Format(time.RFC3339),
+		ExpiresAt:     now.Add(or(wish.ExpiresIn, 15*time.Minute)).Format(time.RFC3339),
 	}
 	octets, err := Canonicalize(token)
 	if err != nil {
@@ -312,29 +264,32 @@ func PresentationOf(token IBCT, credentialID string, values ...any) (DelegatedPr
 	}, nil
 }
 
-func predicatesOf(token IBCT, values []any) ([]AskedPredicate, error) {
-	actions := strings.Split(token.Action, " ")
-	if len(values) != len(actions) {
-		return nil, fmt.Errorf("the token names %d predicates, and %d values are given", len(actions), len(values))
-	}
-	asked := make([]AskedPredicate, len(actions))
-	for place, action := range actions {
-		parts := strings.Split(action, ".")
-		if len(parts) < 4 {
-			return nil, fmt.Errorf("%s names no predicate", action)
+func predicatesOf(token IBCT, values []any) (asked []AskedPredicate, err error) {
+	err = errorOf(func() {
+		actions := strings.Split(token.Action, " ")
+		demand(len(values) == len(actions), fmt.Sprintf("the token names %d predicates, and %d values are given", len(actions), len(values)))
+		for place, action := range actions {
+			parts := strings.Split(action, ".")
+			demand(len(parts) >= 4, action+" names no predicate")
+			attribute, kind := taken(url.PathUnescape(parts[2])), AskedPredicateType(parts[3])
+			asked = append(asked, AskedPredicate{AttributeName: attribute, Type: kind, Value: values[place]})
 		}
-		attribute, err := url.PathUnescape(parts[2])
-		if err != nil {
-			return nil, err
-		}
-		asked[place] = AskedPredicate{AttributeName: attribute, Type: AskedPredicateType(parts[3]), Value: values[place]}
-	}
-	return asked, nil
+	})
+	return asked, err
 }
 
-// uuid writes 16 random bytes as a UUID of version 4 (RFC 9562 §5.4).
-func uuid(random []byte) string {
-	octets := append([]byte(nil), random...)
+// random returns random bytes. A machine without any is in no state to sign.
+func random(count int) []byte {
+	octets := make([]byte, count)
+	if _, err := rand.Read(octets); err != nil {
+		panic(err)
+	}
+	return octets
+}
+
+// uuid returns a UUID of version 4 (RFC 9562 §5.4).
+func uuid() string {
+	octets := random(16)
 	octets[6], octets[8] = octets[6]&0x0f|0x40, octets[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", octets[:4], octets[4:6], octets[6:8], octets[8:10], octets[10:])
 }

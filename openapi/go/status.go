@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"io"
 	"regexp"
 	"strconv"
@@ -25,7 +24,7 @@ func ReadStatus(list any, entry CredentialStatusEntry, signers []string) (bool, 
 		return false, err
 	}
 	isSet := false
-	refused := refusalOf(func() {
+	err = errorOf(func() {
 		said := record(parseUnique(octets))
 		body, proof, subject := without(said, "proof"), record(said["proof"]), record(said["credentialSubject"])
 		isThatList := entry.Type == "BitstringStatusListEntry" && body["id"] == entry.StatusListCredential
@@ -40,10 +39,7 @@ func ReadStatus(list any, entry CredentialStatusEntry, signers []string) (bool, 
 		demand(place < statusEntries, "the list has no such place")
 		isSet = bits[place/8]&(0x80>>(place%8)) != 0
 	})
-	if refused != nil {
-		return false, errors.New(refused.reason)
-	}
-	return isSet, nil
+	return isSet && err == nil, err
 }
 
 // unpacked has the bits; no more of them are unpacked than a list has.

@@ -122,3 +122,10 @@ func named(id, did string, isBody bool) string {
 	demand(isOwn, "the service is one of another DID")
 	return id[place+1:]
 }
+
+func min(one, other int) int {
+	if one < other {
+		return one
+	}
+	return other
+}

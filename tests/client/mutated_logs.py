@@ -169,10 +169,10 @@ def asks_for_a_service(line: bytes) -> bool:
 
 
 @functools.cache
-def mutated_logs() -> Mapping[str, tuple[str, bool]]:
-    """The logs by what they are, with the verdict of the service."""
-    dice = random.Random(17)
-    lives = [RichLife(seed) for seed in range(LIVES)]
+def mutated_logs(part: int = 0, changes: int = COUNT) -> Mapping[str, tuple[str, bool]]:
+    """The logs by what they are, with the verdict of the service. Each part has other lives and changes."""
+    dice = random.Random(17 + part)
+    lives = [RichLife(seed) for seed in range(part * LIVES, (part + 1) * LIVES)]
     found: dict[str, tuple[str, bool]] = {}
     for seed, life in enumerate(lives):
         found[f"life {seed}"] = (log_of(life.entries), True)
@@ -181,7 +181,7 @@ def mutated_logs() -> Mapping[str, tuple[str, bool]]:
     )
     for count, is_short in ((3_500, True), (5_000, False)):
         found[f"an entry with {count} umbrellas"] = (log_of(resealed(bound, noted, with_a_note(count))), is_short)
-    for number in range(COUNT):
+    for number in range(changes):
         seed = dice.randrange(LIVES)
         place = dice.randrange(len(lives[seed].entries))
         try:

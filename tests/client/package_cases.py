@@ -28,6 +28,7 @@ from tests.client.mutated_logs import mutated_logs
 from tests.client.own_logs import BEGUN, TIMES, is_good, own_logs, timed_logs
 from tests.client.status_cases import status_cases
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
+from tests.vectors import checkpoints
 
 Json = dict[str, Any]
 
@@ -144,6 +145,9 @@ TARGETED: list[tuple[str, str | None, str]] = [
 ]
 
 
+CHECKPOINTS: Json = json.loads(checkpoints.FILE.read_text("utf-8"))
+
+
 def offline_jobs() -> dict[str, Json]:
     """Everything that needs no server."""
     jobs: dict[str, Json] = {f"value {n}": {"kind": "canonicalize", "value": value} for n, value in enumerate(VALUES)}
@@ -189,6 +193,11 @@ def offline_jobs() -> dict[str, Json]:
         jobs[f"time {text}"] = {"kind": "log", "log": log}
     for name, (list_, entry, signers, _) in status_cases().items():
         jobs[f"status {name}"] = {"kind": "status", "list": list_, "entry": entry, "signers": signers}
+    for one in CHECKPOINTS["notes"]:
+        jobs[f"note {one['name']}"] = {"kind": "checkpoint", **one}
+    for kind in ("inclusion", "consistency"):
+        jobs |= {f"{kind} {number}": {"kind": kind, **one} for number, one in enumerate(CHECKPOINTS[kind])}
+    jobs["other origin"] = {"kind": "other origin", **CHECKPOINTS["consistency"][0]}
     jobs["another's log"] = {"kind": "log", "log": LOG, "did": DID[:-1] + "Q"}
     return jobs
 
@@ -217,6 +226,33 @@ def check_flow(told: Json) -> None:
     assert verify(told["log"].encode()).did == told["did"]
     sent, answered = told["hooks"]
     assert sent == answered >= 18, "each request, those for challenges too, is shown to the hooks"
+
+
+def check_story(told: Json) -> None:
+    """Jobs over a network that loses the first answer to two changes, and then hands out challenges that are bound to nothing."""
+    assert told["verdicts"] == ["valid", "invalid", "unbound"]
+    assert (told["delegations"], told["credentials"]) == (1, 1), "a lost answer repeats no change"
+    for path in ("/credentials", "/delegations"):
+        first, again, *others = told["keys"][path]
+        assert first == again
+        assert all(key != first for key in others)
+    status, code, remedy, request_id = told["refused"]
+    assert (status, code) == (400, "INVALID_REQUEST"), told["refused"]
+    assert remedy
+    assert request_id
+    assert "not bound to a purpose and a body" in told["unsigned"]
+    assert told["changes"] == 0, "what is not signed is not sent"
+    assert told["ledger"] == [True, 1], "one entry was added"
+
+
+EXPECTED: Json = {
+    "predicate": {"attributeName": "age", "type": "gte", "value": 18},
+    "challenge": "order 4711 of today",
+    "domain": "https://shop.example",
+    "issuerDid": DID,
+}
+LOOSE = {"nothing": {}, **{name: {each: EXPECTED[each] for each in EXPECTED if each != name} for name in EXPECTED}}
+"""Expectations by the member that they leave out."""
 
 
 Run = Callable[[dict[str, Json]], dict[str, Json]]
@@ -345,6 +381,14 @@ class PackageCases:
         assert {name: mutated[name]["value"]["unboundChanges"] for name in ours} == ours
         assert {each["error"]["name"] for each in mutated.values() if "error" in each} == {"LogInvalid"}
 
+    @pytest.mark.nightly
+    @pytest.mark.parametrize("part", range(1, 14))
+    def test_13_000_mutated_logs_get_verdict_of_service(self, do: Run, part: int) -> None:
+        logs = mutated_logs(part, 1_000)
+        told = do({name: {"kind": "log", "log": log} for name, (log, _) in logs.items()})
+        assert {name: (log, told[name]) for name, (log, good) in logs.items() if ("value" in told[name]) != good} == {}
+        assert 30 < sum(good for _, good in logs.values()) < len(logs) - 500, "both are judged"
+
     def test_both_are_judged(self) -> None:
         good = [name for name in WEBVH if judged(*WEBVH[name]) is not None]
         assert 20 < len(good) < len(WEBVH) - 60
@@ -356,6 +400,23 @@ class PackageCases:
             assert told["error"]["name"] == "TypeError", told
         else:
             assert told == {"value": expected}
+
+    @pytest.mark.parametrize("one", CHECKPOINTS["notes"], ids=lambda one: one["name"])
+    def test_note_proves_what_the_vectors_state(self, signed: dict[str, Json], one: Json) -> None:
+        told = signed[f"note {one['name']}"]
+        if one["proven"] is None:
+            assert told["error"]["name"] == "TypeError", told
+        else:
+            assert told == {"value": one["proven"]}
+
+    @pytest.mark.parametrize("kind", ["inclusion", "consistency"])
+    def test_proof_of_a_tree_has_the_verdict_of_the_vectors(self, signed: dict[str, Json], kind: str) -> None:
+        told = [signed[f"{kind} {number}"] for number in range(len(CHECKPOINTS[kind]))]
+        assert ["value" in one for one in told] == [one["good"] for one in CHECKPOINTS[kind]]
+        assert {one["error"]["name"] for one in told if "error" in one} == {"TypeError"}
+
+    def test_checkpoint_of_another_log_follows_none(self, signed: dict[str, Json]) -> None:
+        assert "of another log, b" in signed["other origin"]["error"]["message"]
 
     def test_a_log_tells_who_may_go_on_with_it(self, signed: dict[str, Json]) -> None:
         said = [keys for line in LOG.splitlines() if (keys := json.loads(line)["parameters"].get("updateKeys"))]
@@ -396,3 +457,29 @@ class PackageCases:
     def test_waiting_caller_can_stop(self, outcomes: dict[str, Json]) -> None:
         """The server asks for half a minute."""
         assert outcomes["aborted"]["error"]["name"] == "AbortError"
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def verified(cls, do: Run, hostile: Hostile) -> dict[str, Json]:
+        jobs = {}
+        for name, expect in {**LOOSE, "all": EXPECTED}.items():
+            for kind in ("verify", "verify loosely"):
+                options = {"url": hostile.build_url(f"{kind} {name}")}
+                jobs[f"{kind} {name}"] = {"kind": kind, "value": expect, "options": options}
+        return do(jobs)
+
+    @pytest.mark.parametrize("name", LOOSE)
+    def test_loose_expectation_is_refused(self, verified: dict[str, Json], hostile: Hostile, name: str) -> None:
+        refused = verified[f"verify {name}"]["error"]
+        missing = ", ".join(EXPECTED) if name == "nothing" else name
+        assert refused["name"] == "TypeError"
+        assert f"could be a replay: expect {missing}, or set " in refused["message"]
+        assert hostile.requests[hostile_service.place(f"verify {name}")] == []
+
+    @pytest.mark.parametrize("name", ["verify all", *(f"verify loosely {name}" for name in LOOSE)])
+    def test_expectation_is_sent_as_it_is(self, verified: dict[str, Json], hostile: Hostile, name: str) -> None:
+        """``allowUnbound`` is a word of the client, not of the request."""
+        assert "value" in verified[name], verified[name]
+        (request,) = hostile.requests[hostile_service.place(name)]
+        expect = EXPECTED if name == "verify all" else LOOSE[name.removeprefix("verify loosely ")]
+        assert json.loads(request.partition(b"\r\n\r\n")[2]) == {**expect, "proof": "e30"}

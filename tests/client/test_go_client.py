@@ -19,7 +19,7 @@ from identity_client import ibct
 from identity_codec.strict_json import JsonValue
 from openapi import clients
 from tests.client.hostile_service import DID
-from tests.client.package_cases import Json, PackageCases, Run, check_flow, offline_jobs
+from tests.client.package_cases import Json, PackageCases, Run, check_flow, check_story, offline_jobs
 from tests.made_once import once
 from tests.servers import local_server
 
@@ -106,6 +106,10 @@ def test_the_readme_proves_something_in_15_lines(application: Path, served: Loca
 
 def test_a_did_lives(do: Run, served: LocalServer) -> None:
     check_flow(do({"it": {"kind": "flow", "url": served.url, "apiKey": served.api_key}})["it"]["value"])
+
+
+def test_jobs_survive_a_network_that_loses_answers(do: Run, served: LocalServer) -> None:
+    check_story(do({"it": {"kind": "story", "url": served.url, "apiKey": served.api_key}})["it"]["value"])
 
 
 def test_a_text_is_pinned_where_it_is_in_nfc_for_certain(application: Path) -> None:

@@ -120,6 +120,22 @@ def test_expectation_that_no_proof_can_meet_is_an_error(do: Run, change: dict[st
     assert message in found["error"]["message"]
 
 
+@pytest.mark.parametrize("name", ["predicate", "challenge", "domain", "issuerDid"])
+def test_loose_expectation_is_refused_unless_allowed(do: Run, name: str) -> None:
+    """As in Python. Allowed, the verdict is ``unbound``, and ``missing`` has what was not compared."""
+    (job,) = good_proofs(SEED, 1)
+    left_out = "predicates" if name == "predicate" else name
+    loose = {member: value for member, value in job["expect"].items() if member != left_out}
+    assert len(loose) == len(job["expect"]) - 1
+    strict, allowed = results(do, [job | {"expect": loose | {"allowUnbound": False}}, job | {"expect": loose}])
+    assert strict["error"]["name"] == "TypeError"
+    assert f"could be a replay: expect {name}, or set allowUnbound" in strict["error"]["message"]
+    assert (allowed["value"]["verdict"], allowed["value"]["missing"]) == ("unbound", [name])
+    expect = {python_name(member): value for member, value in loose.items()}
+    with pytest.raises(ValueError, match=f"could be a replay: expect {name}"):
+        identity_client.verify(job["proof"], expect=Expectation(**expect), documents=job["documents"])
+
+
 def test_agent_must_sign_what_names_its_key(do: Run) -> None:
     """A signature by another key, or over another challenge, is invalid."""
     signed = next(job for job in good_proofs(SEED, 60) if "agentKey" in job["expect"])
@@ -150,7 +166,10 @@ def test_bundle_is_small_and_imports_nothing_else(application: Path) -> None:
     bundle = application / "node_modules" / "identity-service-client" / clients.PROOF_BUNDLE
     text = bundle.read_text("utf-8")
     assert len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_COMPRESSED
-    assert re.findall(r'(?:from|import)\s*\(?"([^"]+)"', text) == ["../log.js"]
+    assert sorted(set(re.findall(r'(?:from|import)\s*\(?"([^"]+)"', text))) == ["../codec.js", "../log.js"]
+    assert 'from "./codec.js"' in bundle.parents[1].joinpath("log.js").read_text("utf-8"), (
+        "it is loaded for logs anyhow"
+    )
     assert "MIT" in bundle.with_name(clients.CURVE_LICENSE).read_text("utf-8")
 
 

@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 
 from openapi import clients
 from tests.client.node_application import run_node
-from tests.client.package_cases import PackageCases, Run, check_flow
+from tests.client.package_cases import PackageCases, Run, check_flow, check_story
 from tests.servers import local_server
 
 
@@ -50,6 +50,25 @@ def test_readme_verifies_the_proof_without_the_service(application: Path, served
 
 def test_a_did_lives_in_node(do: Run, served: LocalServer) -> None:
     check_flow(do({"it": {"kind": "flow", "url": served.url, "apiKey": served.api_key}})["it"]["value"])
+
+
+def test_jobs_survive_a_network_that_loses_answers(do: Run, served: LocalServer) -> None:
+    check_story(do({"it": {"kind": "story", "url": served.url, "apiKey": served.api_key}})["it"]["value"])
+
+
+def test_client_in_a_log_shows_no_api_key(do: Run) -> None:
+    (json, shown) = do({"it": {"kind": "shown", "options": {"url": "http://127.0.0.1", "apiKey": "idk_secret"}}})["it"][
+        "value"
+    ]
+    assert "createDid" in shown
+    assert "idk_secret" not in json + shown
+
+
+@pytest.mark.parametrize("url", [None, "127.0.0.1:8080"])
+def test_invalid_url_is_refused_at_once(do: Run, url: str | None) -> None:
+    told = do({"it": {"kind": "call", "operation": "getHealth", "options": {"url": url}}})["it"]["error"]
+    assert told["name"] == "TypeError"
+    assert "Invalid URL" in told["message"]
 
 
 @pytest.mark.parametrize("given", [{}, {"did": ""}])

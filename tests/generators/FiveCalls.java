@@ -3,10 +3,8 @@
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyFactory;
-import java.security.PrivateKey;
 import java.security.Signature;
 import java.security.spec.PKCS8EncodedKeySpec;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.HexFormat;
 import org.openapitools.client.ApiClient;
@@ -27,12 +25,10 @@ public final class FiveCalls {
     for (char digit : secret.substring(1).toCharArray()) {
       number = number.multiply(BigInteger.valueOf(58)).add(BigInteger.valueOf(ALPHABET.indexOf(digit)));
     }
-    byte[] decoded = number.toByteArray();
-    byte[] key = Arrays.copyOf(HexFormat.of().parseHex(PKCS8_OF_ED25519), 48);
-    System.arraycopy(decoded, decoded.length - 32, key, 16, 32);
-    PrivateKey signer = KeyFactory.getInstance("Ed25519").generatePrivate(new PKCS8EncodedKeySpec(key));
+    String hex = number.toString(16);
+    byte[] key = HexFormat.of().parseHex(PKCS8_OF_ED25519 + hex.substring(hex.length() - 64));
     Signature signature = Signature.getInstance("Ed25519");
-    signature.initSign(signer);
+    signature.initSign(KeyFactory.getInstance("Ed25519").generatePrivate(new PKCS8EncodedKeySpec(key)));
     signature.update(challenge.getBytes(StandardCharsets.UTF_8));
     String text = did + "." + Base64.getUrlEncoder().withoutPadding().encodeToString(signature.sign());
     return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));

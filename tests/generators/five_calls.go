@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/big"
+	"net/http"
 	"os"
 	"strings"
 
@@ -25,10 +26,11 @@ func signChallenge(did, secret, challenge string) string {
 	return base64.StdEncoding.EncodeToString([]byte(did + "." + base64.RawURLEncoding.EncodeToString(signature)))
 }
 
-func check(err error) {
+func must[T any](answer T, _ *http.Response, err error) T {
 	if err != nil {
 		panic(err)
 	}
+	return answer
 }
 
 func connect(scheme, text string) context.Context {
@@ -40,28 +42,18 @@ func main() {
 	configuration.Servers = client.ServerConfigurations{{URL: os.Args[1] + "/api/v1"}}
 	api := client.NewAPIClient(configuration)
 	operator := connect("ApiKeyHeader", os.Args[2])
-	wanted := client.NewCreateDidRequest("ids")
-	wanted.SetKeyType("Ed25519")
-	created, _, err := api.DidsAPI.CreateDid(operator).CreateDidRequest(*wanted).Execute()
-	check(err)
+	wanted := client.CreateDidRequest{Method: "ids", KeyType: client.PtrString("Ed25519")}
+	created := must(api.DidsAPI.CreateDid(operator).CreateDidRequest(wanted).Execute())
 	did := created.Did
 	fmt.Println("created", did)
-	resolved, _, err := api.DidsAPI.ResolveDid(operator, did).Execute()
-	check(err)
+	resolved := must(api.DidsAPI.ResolveDid(operator, did).Execute())
 	fmt.Println("resolved", map[bool]string{true: "True", false: "False"}[resolved.DidDocument.Id == did])
-	challenge, _, err := api.AuthAPI.GetDidAuthChallenge(operator).Did(did).Execute()
-	check(err)
+	challenge := must(api.AuthAPI.GetDidAuthChallenge(operator).Did(did).Execute())
 	signed := signChallenge(did, created.Keys.Authentication.GetPrivateKey(), challenge.Challenge)
-	change := client.NewUpdateDidRequest()
-	change.SetOperation("addService")
-	change.SetService(*client.NewServiceInput("agent", "AgentService", "https://agent.example/"))
-	updated, _, err := api.DidsAPI.UpdateDid(connect("DidAuth", "DIDAuth "+signed), did).UpdateDidRequest(*change).Execute()
-	check(err)
+	service := client.NewServiceInput("agent", "AgentService", "https://agent.example/")
+	change := client.UpdateDidRequest{Operation: client.PtrString("addService"), Service: service}
+	updated := must(api.DidsAPI.UpdateDid(connect("DidAuth", "DIDAuth "+signed), did).UpdateDidRequest(change).Execute())
 	fmt.Println("updated", updated.VersionId)
-	history, _, err := api.DidsAPI.ListDidHistory(operator, did).Execute()
-	check(err)
-	fmt.Println("history", len(history.Items))
-	health, _, err := api.ServiceAPI.GetHealth(operator).Execute()
-	check(err)
-	fmt.Println("health", health.Status)
+	fmt.Println("history", len(must(api.DidsAPI.ListDidHistory(operator, did).Execute()).Items))
+	fmt.Println("health", must(api.ServiceAPI.GetHealth(operator).Execute()).Status)
 }

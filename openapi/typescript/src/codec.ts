@@ -26,6 +26,42 @@ export function canonicalize(value: unknown): string {
   return text;
 }
 
+/** Compare texts by their code points, which differs from the order of UTF-16. */
+export function byCodePoints(one: string, other: string): number {
+  const [left, right] = [[...one], [...other]];
+  const place = left.findIndex((character, at) => character !== right[at]);
+  if (place === -1) return left.length - right.length;
+  return (left[place]?.codePointAt(0) ?? 0) - (right[place]?.codePointAt(0) ?? -1);
+}
+
+/** A JSON number as decimal text. Throws for more than 15 significant digits, which readers round differently. */
+export function decimalText(value: number): string {
+  if (Number.isSafeInteger(value)) return String(value);
+  const [, sign, digits = "", exponent] = /^(-?)([0-9.]+)e([+-][0-9]+)$/.exec(value.toExponential()) ?? [];
+  const significant = digits.replace(".", "");
+  if (exponent === undefined || Number(exponent) >= 15 || significant.length > 15)
+    throw new TypeError("a number of more than 15 significant digits, or past 2^53 - 1, is given as a text");
+  const places = significant.length - 1 - Number(exponent);
+  const padded = significant.padStart(places + 1, "0");
+  return `${sign}${padded.slice(0, padded.length - places)}.${padded.slice(padded.length - places)}`;
+}
+
+/** The octets of a stream; undefined where there are more than `most`, and then no more are read. */
+export async function readStream(stream: ReadableStream<Octets> | null, most: number): Promise<Octets | undefined> {
+  const reader = stream?.getReader();
+  const parts: Octets[] = [];
+  let length = 0;
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+    parts.push(part.value);
+    length += part.value.length;
+    if (length > most) {
+      await reader?.cancel();
+      return undefined;
+    }
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
+
 export function base58(octets: Uint8Array): string {
   let number = octets.reduce((sum, octet) => sum * 256n + BigInt(octet), 0n);
   let text = "";

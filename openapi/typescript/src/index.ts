@@ -1,14 +1,18 @@
 export { Client, createIdentity, IdentityError } from "./client.js";
-export type { Answer, Arguments, CallOptions, Client as Identity, IdentityOptions, OperationId, Paged, ReceivedResponse, SentRequest } from "./types.js";
+export type { Client as Identity } from "./client.js";
+export type { Answer, Arguments, CallOptions, IdentityOptions, OperationId, Paged, ReceivedResponse, SentRequest } from "./types.js";
 export { canonicalize } from "./codec.js";
 export { LogInvalid, verifyLog } from "./log.js";
 export type { CheckedEntry, LogCheck, VerifiedLog } from "./log.js";
 export type { Requirement } from "./entry.js";
 export { readStatus } from "./status.js";
+export { verifyCheckpoint, verifyConsistency, verifyInclusion } from "./checkpoint.js";
+export type { Checkpoint, CheckpointCheck } from "./checkpoint.js";
 export { actionOf, createSigner, signChallenge, signIbct, signToken } from "./signing.js";
 export type { Ibct, IssuedKeys, Signer } from "./signing.js";
 export type { components, operations, paths } from "./document.js";
-export type { Expectation, Verdict, Verification, VerifyOptions } from "./proofs/verify.js";
+export type { Expectation } from "./expectation.js";
+export type { Verdict, Verification, VerifyOptions } from "./proofs/verify.js";
 
 import type { Verification, VerifyOptions } from "./proofs/verify.js";
 

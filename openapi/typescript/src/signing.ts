@@ -1,6 +1,6 @@
 // What a controller signs: challenges of the service and capability tokens, and nothing else.
 
-import { base58, base64url, canonicalize, sha256, signing, utf8, type Octets } from "./codec.js";
+import { base58, base64url, byCodePoints, canonicalize, decimalText, sha256, signing, utf8, type Octets } from "./codec.js";
 import type { components } from "./document.js";
 import { isAssigned } from "./unicode14.js";
 
@@ -83,23 +83,12 @@ export async function actionOf(attribute: string, type: string, value?: unknown)
 }
 
 /** A number as the integer that it is, otherwise as its shortest decimal text. */
-function exact(value: unknown): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value)) return Object.is(value, -0) ? 0 : value;
-  const [mantissa = "", exponent = "0"] = String(Math.abs(value)).split("e");
-  const [whole = "", fraction = ""] = mantissa.split(".");
-  const digits = (whole + fraction).replace(/^0+/, "").replace(/0+$/, "");
-  if (!Number.isFinite(value) || Number.isInteger(value) || digits.length > 15)
-    throw new TypeError("a number of more than 15 significant digits, or past 2^53 - 1, is given as a text");
-  const point = whole.length + Number(exponent);
-  const all = point <= 0 ? "0".repeat(1 - point) + whole + fraction : (whole + fraction).padEnd(point, "0");
-  const place = Math.max(point, 1);
-  return `${value < 0 ? "-" : ""}${all.slice(0, place)}.${all.slice(place)}`;
-}
+const exact = (value: unknown): unknown => (typeof value === "number" && !Number.isSafeInteger(value) ? decimalText(value) : value);
 
 /** An integer is its own pin; everything else is pinned by the hash of its canonical form, texts in NFC and sets sorted. */
 async function pinOf(given: unknown): Promise<string> {
   const value = exact(given);
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return canonicalize(value);
+  if (typeof value === "number" && value >= 0) return canonicalize(value);
   if (typeof value === "string" && /^[1-9][0-9]{15,18}$/.test(value) && !Number.isSafeInteger(Number(value))) return value;
   const each = (Array.isArray(value) ? value.map(exact) : [value]).map((one: unknown) => {
     if (typeof one !== "string" && typeof one !== "boolean" && !Number.isSafeInteger(one))
@@ -107,14 +96,8 @@ async function pinOf(given: unknown): Promise<string> {
     if (typeof one === "string" && !isAssigned(one)) throw new TypeError("a text has a character that Unicode 14.0 does not assign");
     return canonicalize(typeof one === "string" ? one.normalize("NFC") : one);
   });
-  const canonical = Array.isArray(value) ? `[${[...new Set(each)].sort(byOctets).join(",")}]` : String(each[0]);
+  const canonical = Array.isArray(value) ? `[${[...new Set(each)].sort(byCodePoints).join(",")}]` : String(each[0]);
   return `h${base64url((await sha256(utf8(canonical))).slice(0, 16))}`;
-}
-
-function byOctets(one: string, other: string): number {
-  const [first, second] = [utf8(one), utf8(other)];
-  const place = first.findIndex((octet, index) => octet !== second[index]);
-  return place === -1 ? first.length - second.length : (first[place] ?? 0) - (second[place] ?? -1);
 }
 
 /** A token for one request of an agent, good for `expiresIn` seconds from now. */

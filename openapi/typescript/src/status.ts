@@ -1,6 +1,6 @@
 // The status of a credential, read without the service from a list that anybody may have handed on.
 
-import { base64urlDecode, canonicalize, type Octets } from "./codec.js";
+import { base64urlDecode, canonicalize, readStream, type Octets } from "./codec.js";
 import type { components } from "./document.js";
 import { checkProof, demand, meeting, record, text } from "./entry.js";
 
@@ -33,16 +33,8 @@ export async function readStatus(
 /** The bits; no more of them are unpacked than a list has. */
 async function unpacked(encoded: string): Promise<Octets> {
   demand(encoded.startsWith("u"), "the bits are not multibase base64url");
-  const reader = new Blob([base64urlDecode(encoded.slice(1))]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
-  const bits = new Uint8Array(ENTRIES / 8);
-  let length = 0;
-  for (let part = await reader.read(); part.value !== undefined; part = await reader.read()) {
-    const isWithin = length + part.value.length <= bits.length;
-    if (!isWithin) await reader.cancel();
-    demand(isWithin, "the list has too many bits");
-    bits.set(part.value, length);
-    length += part.value.length;
-  }
-  demand(length === bits.length, "the list has too few bits");
-  return bits;
+  const packed = new Blob([base64urlDecode(encoded.slice(1))]).stream();
+  const bits = await readStream(packed.pipeThrough(new DecompressionStream("gzip")), ENTRIES / 8);
+  demand(bits?.length === ENTRIES / 8, "the list has another number of bits");
+  return bits as Octets;
 }

@@ -1,61 +1,18 @@
-// What a client of the document's operations looks like, and what it is given.
+// The types of operations, and the options of a client.
 
-import type { components, operations } from "./document.js";
-import type { OPERATIONS } from "./operations.js";
-import type { Expectation } from "./proofs/verify.js";
-import type { Signer } from "./signing.js";
+import type { Operations, Pages } from "./operations.js";
 
-type Bodies = components["schemas"];
-
-export type OperationId = keyof typeof OPERATIONS & keyof operations;
-
-type OrNone<T> = [T] extends [never] ? unknown : T;
-type Given<N extends OperationId, K extends "path" | "query" | "header"> = OrNone<NonNullable<operations[N]["parameters"][K]>>;
-type Body<N extends OperationId> = operations[N] extends { requestBody: { content: { "application/json": infer B } } }
-  ? { body: B }
-  : NonNullable<operations[N]["requestBody"]> extends never
-    ? unknown
-    : NonNullable<operations[N]["requestBody"]> extends { content: { "application/json": infer B } }
-      ? { body?: B }
-      : unknown;
-type Content<R> = R extends { content: { "application/json": infer J } }
-  ? J
-  : R extends { content: { "application/octet-stream": unknown } }
-    ? Uint8Array<ArrayBuffer>
-    : R extends { content: { "text/plain": unknown } | { "text/jsonl": unknown } }
-      ? string
-      : void;
-
+export type OperationId = keyof Operations;
 /** The parameters of an operation, those of path, query and header beside each other, and its `body`. */
-export type Arguments<N extends OperationId> = Given<N, "path"> & Given<N, "query"> & Omit<Given<N, "header">, "If-None-Match"> & Body<N>;
+export type Arguments<N extends OperationId> = NonNullable<Parameters<Operations[N]>[0]>;
 /** What an operation answers when it does what was asked. */
-export type Answer<N extends OperationId> = Content<
-  operations[N]["responses"][keyof operations[N]["responses"] & (200 | 201 | 202 | 204)]
->;
+export type Answer<N extends OperationId> = Awaited<ReturnType<Operations[N]>>;
 /** The operations that answer page by page. */
-export type Paged = { [N in OperationId]: Answer<N> extends { items: unknown[]; nextCursor: string | null } ? N : never }[OperationId];
-type Item<N extends OperationId> = Answer<N> extends { items: (infer I)[] } ? I : never;
+export type Paged = keyof Pages;
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
-
-type Method<N extends OperationId> = (
-  ...given: {} extends Arguments<N> ? [given?: Arguments<N> & CallOptions] : [given: Arguments<N> & CallOptions]
-) => Promise<Answer<N>>;
-
-export type Client = { readonly [N in OperationId]: Method<N> } & {
-  /** The same service, with the operations that a DID may ask for signed by `signer`. */
-  as(signer: Signer): Client;
-  /** Creates a delegation of `holder`, who signs it. */
-  delegate(holder: Signer, terms: Omit<Bodies["CreateDelegationRequest"], "holderDid">): Promise<Bodies["Delegation"]>;
-  /** Requests the proof that the token `request.ibct` allows its agent. */
-  prove(agent: Signer, request: Omit<Bodies["DelegatedProofRequest"], "holderDid" | "agentDid">): Promise<Bodies["ZKProof"]>;
-  /** `verifyProof`. Throws `TypeError` unless predicates, challenge, domain and issuer are expected: the proof could be a replay. */
-  verify(proof: string | Bodies["ZKProof"], expect: Expectation): Promise<Bodies["VerificationResult"]>;
-  /** The items of all pages. Ends with an error after `maxPages` of them. */
-  each<N extends Paged>(name: N, given: Arguments<N> & CallOptions): AsyncGenerator<Item<N>, void>;
-};
 
 export interface IdentityOptions {
   /** The service, without the prefix of its operations. */
@@ -80,14 +37,5 @@ export interface IdentityOptions {
   fetch?: typeof fetch | undefined;
 }
 
-export interface SentRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Headers;
-}
-
-export interface ReceivedResponse {
-  readonly request: SentRequest;
-  readonly status: number;
-  readonly headers: Headers;
-}
+export type SentRequest = Pick<Request, "method" | "url" | "headers">;
+export type ReceivedResponse = Pick<Response, "status" | "headers"> & { readonly request: SentRequest };

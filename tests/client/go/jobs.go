@@ -15,12 +15,17 @@ import (
 )
 
 type job struct {
-	Kind, Log, Witnesses, DID, Operation, Attribute, Type, Challenge, URL, APIKey string
-	Value                                                                         json.RawMessage
-	List                                                                          json.RawMessage
-	Entry                                                                         identity.CredentialStatusEntry
-	Signers                                                                       []string
-	Given                                                                         struct {
+	Kind, Log, DID, Operation, Attribute, Type, Challenge, URL, APIKey, Note, LogKey, Root, LeafHash string
+	Witnesses                                                                                        json.RawMessage
+	Cosignatures                                                                                     int
+	Size, LeafIndex                                                                                  int64
+	Hashes                                                                                           []string
+	First, Second                                                                                    []json.RawMessage
+	Value                                                                                            json.RawMessage
+	List                                                                                             json.RawMessage
+	Entry                                                                                            identity.CredentialStatusEntry
+	Signers                                                                                          []string
+	Given                                                                                            struct {
 		DID  string
 		Body json.RawMessage
 	}
@@ -38,7 +43,15 @@ type job struct {
 	}
 }
 
+// checkpointOf has size and root.
+func checkpointOf(origin string, pair []json.RawMessage) identity.Checkpoint {
+	return identity.Checkpoint{Origin: origin, Size: read[int64](pair[0]), Root: read[string](pair[1])}
+}
+
 func read[T any](octets json.RawMessage) (value T) {
+	if octets == nil {
+		return value
+	}
 	if err := json.Unmarshal(octets, &value); err != nil {
 		panic(err)
 	}
@@ -66,7 +79,7 @@ func (j job) do() (any, error) {
 		onEntry := func(one identity.CheckedEntry) {
 			told = append(told, []any{one.Line, one.VersionID, one.Operation, one.IsAsked})
 		}
-		check := identity.LogCheck{DID: j.DID, Now: j.Now, Witnesses: j.Witnesses, OnEntry: onEntry}
+		check := identity.LogCheck{DID: j.DID, Now: j.Now, Witnesses: read[string](j.Witnesses), OnEntry: onEntry}
 		found, err := identity.VerifyLog(j.Log, check)
 		if err != nil {
 			return nil, err
@@ -76,6 +89,22 @@ func (j job) do() (any, error) {
 			"didDocument": found.Document, "entries": told, "updateKeys": found.UpdateKeys,
 			"unboundChanges": found.UnboundChanges,
 		}, nil
+	case "checkpoint":
+		check := identity.CheckpointCheck{LogKey: j.LogKey, Witnesses: read[[]string](j.Witnesses), Cosignatures: j.Cosignatures}
+		found, err := identity.VerifyCheckpoint(j.Note, check)
+		cosigned := map[string]int64{}
+		for name, at := range found.Cosigned {
+			cosigned[name] = at.Unix()
+		}
+		return map[string]any{"origin": found.Origin, "size": found.Size, "root": found.Root, "cosigned": cosigned}, err
+	case "inclusion":
+		proof := identity.LedgerInclusionProof{LeafIndex: j.LeafIndex, LeafHash: j.LeafHash, Hashes: j.Hashes}
+		return nil, identity.VerifyInclusion(identity.Checkpoint{Origin: "a", Size: j.Size, Root: j.Root}, proof)
+	case "consistency":
+		proof := identity.LedgerConsistencyProof{Hashes: j.Hashes}
+		return nil, identity.VerifyConsistency(checkpointOf("a", j.First), checkpointOf("a", j.Second), proof)
+	case "other origin":
+		return nil, identity.VerifyConsistency(checkpointOf("a", j.First), checkpointOf("b", j.Second), identity.LedgerConsistencyProof{})
 	case "status":
 		return identity.ReadStatus(j.List, j.Entry, j.Signers)
 	case "ibct":
@@ -96,6 +125,14 @@ func (j job) do() (any, error) {
 		return identity.SignChallenge(signer, j.Challenge, j.Wanted.Origin, j.Wanted.Purpose, j.Wanted.BodyHash, j.Wanted.Target)
 	case "flow":
 		return flow(ctx, identity.Options{URL: j.URL, APIKey: j.APIKey})
+	case "story":
+		return story(ctx, identity.Options{URL: j.URL, APIKey: j.APIKey})
+	case "verify":
+		return j.client().Verify(ctx, "e30", read[identity.Expectation](j.Value))
+	case "verify loosely":
+		expect := read[identity.Expectation](j.Value)
+		expect.AllowUnbound = true
+		return j.client().Verify(ctx, "e30", expect)
 	case "aborted":
 		limited, cancel := context.WithCancel(ctx)
 		time.AfterFunc(20*time.Millisecond, cancel)

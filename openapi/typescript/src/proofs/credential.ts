@@ -1,6 +1,6 @@
 // Attributes, values and signed headers of credentials, in the one form that each has (PROTOCOL.md §2, PROTOCOL-2.md §2).
 
-import { base64url, canonicalize, utf8, type Octets } from "../codec.js";
+import { base64url, canonicalize, decimalText, utf8, type Octets } from "../codec.js";
 import { isEqual } from "./curve.js";
 import { instantOf } from "../entry.js";
 import { bytes, check, concat, flag, integer, list, object, readCanonical, shaped, string, tuple } from "./frames.js";
@@ -126,7 +126,7 @@ const READERS: Record<AttributeType, (value: unknown, scale: number) => Read> = 
     return { text: String(number), number };
   },
   decimal: (value, scale) => {
-    const said = typeof value === "number" ? decimalText(value) : string(value);
+    const said = typeof value === "number" ? shaped("not a decimal, or one with too many digits", () => decimalText(value)) : string(value);
     const [, sign, whole = "", fraction = ""] = DECIMAL.exec(said) ?? [];
     check(sign !== undefined && fraction.length <= scale, "not a decimal, or one with too many digits");
     const magnitude = BigInt(whole + fraction.padEnd(scale, "0"));
@@ -157,17 +157,6 @@ const READERS: Record<AttributeType, (value: unknown, scale: number) => Read> = 
     return { text, number: undefined };
   },
 };
-
-/** Return a JSON number as decimal text. Throws `ProofRefused`: for more than 15 significant digits, which readers round differently. */
-function decimalText(value: number): string {
-  if (Number.isSafeInteger(value)) return String(value);
-  const [, sign, digits = "", exponent] = /^(-?)([0-9.]+)e([+-][0-9]+)$/.exec(value.toExponential()) ?? [];
-  const significant = digits.replace(".", "");
-  check(exponent !== undefined && Number(exponent) < 15 && significant.length <= 15, "a number has too many digits");
-  const places = significant.length - 1 - Number(exponent);
-  const padded = significant.padStart(places + 1, "0");
-  return `${sign}${padded.slice(0, padded.length - places)}.${padded.slice(padded.length - places)}`;
-}
 
 const instant = (time: string): bigint => shaped("not a time", () => instantOf(time));
 

@@ -138,11 +138,3 @@ export const bytes = (value: unknown): Octets => base64urlDecode(string(value));
 export const optionalBytes = (value: unknown): Octets | undefined => (value === null ? undefined : bytes(value));
 /** Return base64url of many bytes. */
 export const base64urlOrNull = (octets: Octets | undefined): string | null => (octets === undefined ? null : base64url(octets));
-
-/** Compare texts by their code points, which differs from the order of UTF-16. */
-export function byCodePoints(one: string, other: string): number {
-  const [left, right] = [[...one], [...other]];
-  const place = left.findIndex((character, at) => character !== right[at]);
-  if (place === -1) return left.length - right.length;
-  return (left[place]?.codePointAt(0) ?? 0) - (right[place]?.codePointAt(0) ?? -1);
-}

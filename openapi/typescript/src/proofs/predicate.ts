@@ -1,8 +1,8 @@
 // Predicates about attributes, and the goals that a proof shows, at most one for each slot (PROTOCOL.md §3).
 
-import { canonicalize } from "../codec.js";
+import { byCodePoints, canonicalize } from "../codec.js";
 import { jsonOf, messageOf, octetsOf, OFFSET, readValue, type Attribute, type Message, type Schema, type TypedValue } from "./credential.js";
-import { byCodePoints, check, list, members, string } from "./frames.js";
+import { check, list, members, string } from "./frames.js";
 
 /** A predicate in its canonical form; `operands` has the one value, or a set without duplicates in ascending order. */
 export interface Predicate {

@@ -1,9 +1,9 @@
 // The question of a proof of suite 2 about one to four credentials, and its normal form (PROTOCOL-2.md §4).
 
-import { base64url, canonicalize } from "../codec.js";
+import { base64url, byCodePoints, canonicalize } from "../codec.js";
 import { FIRST_SLOT, isComposed, isSame, messageOf, NULL_OCTETS, NULL_SCALAR, type BoundHeader, type Message } from "./credential.js";
 import { sha256 } from "./curve.js";
-import { byCodePoints, check, flag, integer, list, members, string, tuple } from "./frames.js";
+import { check, flag, integer, list, members, string, tuple } from "./frames.js";
 import { among, checkElements, goalsOf, MOST_PREDICATES, predicateJson, readPredicates, slotOf, type Goal, type Predicate } from "./predicate.js";
 
 export interface AskedCredential {

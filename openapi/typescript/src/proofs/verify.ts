@@ -5,6 +5,7 @@ import type { Context } from "./context.js";
 import { isPrintable, plainHeader, readHeader, type BoundHeader, type Schema } from "./credential.js";
 import { isEqual, sha256 } from "./curve.js";
 import type { components } from "../document.js";
+import { BOUND, boundExpectation, missingOf, type Expectation } from "../expectation.js";
 import { list, ProofRefused, string } from "./frames.js";
 import { assertionKey, hasManyKeys } from "./issuer_key.js";
 import { verifyLog } from "../log.js";
@@ -18,8 +19,6 @@ import { shownPseudonym, verifyPresentation, type Presentation } from "./suite2.
 export const prepare: (elements: number) => void = makeGenerators;
 
 type Schemas = components["schemas"];
-/** What the verifier expects of a proof, in the members of a request of `verifyProof`. */
-export type Expectation = Omit<Schemas["VerifyProofRequest"], "proof" | "publicSignals" | "predicateType" | "proofId">;
 export type Verdict = Schemas["ProofVerdict"];
 /** The checks with their outcomes, and the verdict: rely on `verdict === "valid"`. */
 export type Verification = Omit<Schemas["VerificationResult"], "anchor">;
@@ -39,7 +38,6 @@ export interface VerifyOptions {
 
 type Presented = PlainProof | Presentation;
 
-const BOUND = ["predicate", "challenge", "domain", "issuerDid"] as const;
 const NEVER_PROVEN = ["holder", "credentialValidity", "credentialStatus", "revocation"];
 const EXPECTED = new Set([
   ...["predicate", "predicates", "challenge", "domain", "issuerDid", "schemaId", "maxAge", "statusMaxAge", "requires", "agentKey"],
@@ -52,10 +50,12 @@ const DID = /^did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%[0-9A-Fa-f]{2})+$/;
  * Verify a proof: a `ZKProof`, an answer or record that holds one, or its bare text. No service is called. The result has the members
  * of an answer of `verifyProof`; without a log or document of the issuer, `issuerKey` is a check that could not be made.
  *
- * Throws `TypeError` for an expectation that no proof can meet, and `LogInvalid`; an invalid proof is a result.
+ * Throws `TypeError` for an expectation that no proof can meet, or that leaves out predicates, challenge, domain or issuer without
+ * `allowUnbound`; and `LogInvalid`. An invalid proof is a result.
  */
 export async function verify(proof: unknown, options: VerifyOptions): Promise<Verification> {
-  const { expect, now = new Date() } = options;
+  const { now = new Date() } = options;
+  const expect = boundExpectation(options.expect);
   checkExpectation(expect);
   const issuers = await issuersOf(options, now);
   const seconds = now.getTime() / 1_000;
@@ -100,10 +100,9 @@ const predicatesOf = ({ predicate, predicates }: Expectation): readonly unknown[
   predicate !== undefined ? [predicate] : predicates !== undefined && predicates.length > 0 ? predicates : undefined;
 
 function uncheckedOf(expect: Expectation): string[] {
-  const { credentials, challenge, domain, issuerDid, schemaId, maxAge, requires = [] } = expect;
-  const asked = { predicate: predicatesOf(expect) ?? credentials, challenge, domain, issuerDid: issuerDid ?? credentials, schemaId: schemaId ?? credentials, maxAge };
-  const unasked = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [name] : []));
-  return [...unasked, ...NEVER_PROVEN.filter((name) => !requires.includes(name as never))];
+  const { credentials, schemaId = credentials, maxAge, requires = [] } = expect;
+  const unasked = Object.entries({ schemaId, maxAge }).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  return [...missingOf(expect), ...unasked, ...NEVER_PROVEN.filter((name) => !requires.includes(name as never))];
 }
 
 // What came.

@@ -34,7 +34,9 @@ function expectation() {
   const requires = Object.keys(REQUIRED).filter((name) => form.elements[name].checked).map((name) => REQUIRED[name]);
   const given = { challenge: form.elements.challenge.value, domain: form.elements.domain.value, issuerDid: form.elements.issuer.value };
   const named = Object.fromEntries(Object.entries(given).filter(([, text]) => text !== ""));
-  return { ...(predicates.length > 0 ? { predicates } : {}), ...(requires.length > 0 ? { requires } : {}), ...named };
+  const compared = { ...(predicates.length > 0 ? { predicates } : {}), ...(requires.length > 0 ? { requires } : {}), ...named };
+  // The page shows what was not compared.
+  return { ...compared, allowUnbound: true };
 }
 
 async function fetched(path) {
