@@ -41,9 +41,9 @@ class AuthRequired(IdentityError):
 
 class AuthFailed(IdentityError):
     """The credential was checked and refused. `details.reason` names the malformed part of a header that cannot be
-    read, states that a challenge was used before, or how a challenge is found that the header does not name; otherwise
-    the answer does not say why. After a signature `details` hold the purpose, the target and the hash of the body that
-    its challenge may be bound to."""
+    read, states that a challenge was used before, or is `unnamed` if no challenge that was tried has the signature.
+    Otherwise the answer does not say why. After a signature `details` hold the purpose, the target and the hash of the
+    body that its challenge may be bound to."""
 
 class Forbidden(IdentityError):
     """The caller is known and may not do this: an API key or a token lacks a scope, a DID's token comes where an API

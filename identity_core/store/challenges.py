@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
 
 from identity_codec.times import micros
 from identity_core.database import Transaction
@@ -14,16 +13,13 @@ from identity_core.store.records import Repository, Table, delete_first
 _NUMBERS = """
 SELECT number FROM spent_challenges WHERE saying = :saying AND number IS NOT NULL ORDER BY number DESC LIMIT :limit
 """
-RANKED: Final = 1_024
-"""The number of newest challenges of a scope that a search ranks."""
 _OFFERED_CHALLENGES = Table("offered_challenges", ChallengeOfferRow, extra=["used"])
-# By whether the address is the same. Each has an index that ends with the order. The newest challenge of each address comes first, so
-# that one address cannot displace those of the others.
+# By whether the address is the same. Each has an index that ends with the order. Of the newest 1,024 the newest of each address comes
+# first, so that one address cannot displace those of the others.
 _OFFERED = {
     own: f"SELECT {_OFFERED_CHALLENGES.columns}, ROW_NUMBER() OVER (PARTITION BY address ORDER BY offered_at DESC) AS place "  # noqa: S608
-    "FROM (SELECT * FROM offered_challenges WHERE scope = :scope AND used = :used "
-    f"AND address {is_it} :address ORDER BY offered_at DESC LIMIT {RANKED}) AS newest "
-    "ORDER BY place, offered_at DESC LIMIT :limit"
+    f"FROM (SELECT * FROM offered_challenges WHERE scope = :scope AND used = :used AND address {is_it} :address ORDER BY offered_at DESC "
+    "LIMIT 1024) AS newest ORDER BY place, offered_at DESC LIMIT :limit"
     for own, is_it in ((True, "="), (False, "<>"))
 }
 _FORGET_OFFERED = delete_first("offered_challenges", "expires_at <= :until ORDER BY expires_at")

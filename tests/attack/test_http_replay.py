@@ -370,7 +370,7 @@ def test_a_refusal_names_the_text_to_sign_and_no_more(target: Target) -> None:
         assert answer.outcome == FAILED
         details = answer.json["error"]["details"]
         assert {name: text for name, text in details.items() if name not in ("requestId", "remedy")} == expected
-        assert details["remedy"] == AuthFailed.remedy
+        assert details["remedy"] == AuthFailed.reasons.get(details.get("reason"), AuthFailed.remedy)
 
 
 def test_a_bound_body_cannot_be_smuggled_by_a_duplicate_name(target: Target) -> None:

@@ -41,10 +41,7 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.wire import GetDidAuthChallengeQuery
 
 USED: Final = "This challenge was used. Fetch another from /auth/challenge and sign it."
-UNNAMED: Final = (
-    "No challenge that was tried has this signature. Only some of the newest are tried: fetch another from /auth/challenge and sign it "
-    "at once, or name it in the header, which needs no search."
-)
+UNNAMED: Final = "unnamed"
 _SEARCH: Final = (
     (True, False, challenge_mac.VERIFICATIONS),
     (True, True, 8),

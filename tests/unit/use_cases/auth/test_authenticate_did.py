@@ -229,7 +229,7 @@ def test_refusal_of_an_unnamed_challenge_has_the_way_out(tmp_path: Path) -> None
         with pytest.raises(AuthFailed) as refusal:
             await tried(rooms, did, signed_by(pair, mine.text))
         assert refusal.value.details["reason"] == UNNAMED
-        assert "name it in the header" in UNNAMED
+        assert "name the challenge in the header" in refusal.value.find_remedy()
         await tried(rooms, did, signed_by(pair, mine.text), named=mine)
 
     run(tmp_path, scenario)
