@@ -1,6 +1,6 @@
 """An agent over MCP: ``identity-mcp`` holds the agent's key, and the model calls its tools.
 
-    pip install ./plugins/mcp
+    pip install ./plugins/mcp . ./packages/*/ ./plugins/*/
     python examples/run.py agent_mcp
 
 This program is what an MCP host does: it starts the server and sends JSON-RPC over standard input, one message a line.

@@ -96,6 +96,26 @@ def test_texts_name_distributions_that_exist() -> None:
     assert wrong == []
 
 
+def commands_that_install_folders() -> Iterator[tuple[str, str]]:
+    """Yield file and arguments of each command in a text that installs folders of the checkout."""
+    ignored = {".venv", ".git", "node_modules", "build", "dist", "_build", "tests"}
+    for path in (each for kind in TEXTS for each in ROOT.rglob(kind)):
+        if ignored.isdisjoint(path.relative_to(ROOT).parts):
+            for call in re.findall(r"pip install (?:[^\n`]|\n(?=[^\n`]*`))*", path.read_text("utf-8")):
+                if re.search(r"\./(?:packages|plugins)/", call):
+                    yield str(path.relative_to(ROOT)), call
+
+
+def test_commands_install_dependencies_from_the_checkout() -> None:
+    """pip takes a missing distribution from an index, where one of the same name is another project."""
+    complete = re.compile(
+        r"\./packages/(?:\*|identity_codec \./packages/identity_bbs '\./packages/identity_client\[bbs\]')"
+    )
+    found = [*commands_that_install_folders()]
+    assert len(found) > 20
+    assert [each for each in found if not complete.search(each[1])] == []
+
+
 def test_install_command_names_folders_in_a_checkout() -> None:
     rest = ". ./packages/*/ ./plugins/*/"
     assert install_command("identity-bbs[blst]") == f"cd {ROOT} && pip install './packages/identity_bbs[blst]' {rest}"

@@ -31,7 +31,7 @@ from tools.guide.machine import CERTIFICATES
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "tutorial" / "first-proof.md").read_text(encoding="utf-8")
 LONGEST_SECONDS = 1800
-TAKEN_BACK = "## Take it back"
+TAKEN_BACK = "## Revoke the delegation"
 # Of the shell: those that are read-only are told in another file when they are set again.
 VARIABLES = "variables"
 KEY = re.compile(r"\bidk_live_[A-Za-z0-9_-]+")
@@ -159,7 +159,7 @@ def test_page_revokes_the_delegation(typed: Newcomer) -> None:
 def look(typed: Newcomer, window: Page) -> None:
     """What "See it in the browser" says."""
     issuer = json.loads((typed.folder / "ivo.json").read_text())["did"]
-    proof = (typed.folder / "proof.json").read_text()
+    proof = (typed.folder / "result.json").read_text()
     window.goto(f"{typed.url}/ui/verify")
     window.fill("#proof", proof)
     window.fill("#attribute", "age")

@@ -66,8 +66,8 @@ async def newest_held_key(
         "The service holds no key of the issuer that signs credentials.",
         details={
             "reason": ("no" if wanted is None else "verificationMethod names no")
-            + f" {kind} assertionMethod key of the issuer that is held here: create it with storeSecrets,"
-            " or sign the credential elsewhere and import it"
+            + f" {kind} assertionMethod key of the issuer that is stored here: create it with storeSecrets."
+            " Signed elsewhere, only a credential of suite 1 can be imported: `identity credential sign`"
         },
     )
 

@@ -95,4 +95,4 @@ def _verifier(name: str) -> Any:
 
     for entry in entry_points(group="identity_client", name=name):
         return entry.load()
-    raise ModuleNotFoundError("no verifier is installed: install the extra verify of identity-client")
+    raise ModuleNotFoundError("no verifier is installed: in the checkout, pip install . ./packages/*/ ./plugins/*/")

@@ -61,7 +61,8 @@ _book_option = click.option(
 @click.option(
     "--service",
     metavar="URL",
-    help="URL of a service that publishes the status list, in place of --status-url. Import the signed credentials there.",
+    help="URL of a service that holds the issuer's key and publishes the status list, in place of --status-url. Import the "
+    "signed credentials there.",
 )
 @click.option("--period", type=click.Choice([*PERIODS]), default="day", help="Length of an epoch of the status list.")
 @click.option("--minutes", type=Whole(1, 10_080), default=10, help="Validity of the offer, in minutes.")

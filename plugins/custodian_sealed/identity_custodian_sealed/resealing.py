@@ -108,8 +108,8 @@ def _under_another_master_key(seal: Seal, new: DataKey, row: StoredSeal) -> Stor
         others = seal.previous_passphrase not in (None, seal.passphrase) or seal.master_key_file.exists()
         if not others:
             raise KeyRefused(
-                "Another person may have the passphrase: set another, the old one as previous_passphrase, restart every process "
-                "with them, and rotate then."
+                "Another person may have the passphrase: set another, and the old one as previous_passphrase. Restart every process, "
+                "and run this command, with both."
             )
         return seal.sealed(new)
     path = seal.next_file

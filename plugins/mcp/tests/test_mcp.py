@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -337,3 +338,13 @@ def test_an_identifier_is_one_segment() -> None:
     for other in (".", ".."):
         with pytest.raises(Refused):
             segment(other)
+
+
+def test_missing_library_is_reported_with_the_command() -> None:
+    """The lock file does not contain the library: a service without the extra has the command, too."""
+    program = "import sys; sys.modules['mcp'] = None; import identity_mcp; identity_mcp.main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert line.startswith("identity-mcp: No module named 'mcp.server'")
+    assert "pip install './packages/identity_service[mcp]' . ./packages/*/ ./plugins/*/" in line

@@ -35,6 +35,11 @@ def test_before_the_first_start(identity: Commands, here: Path) -> None:
     assert found["database"]["says"].startswith("SQLite ")
     # Not "ok": another plugin that happens to be installed may lack its settings.
     assert found["plugins"]["state"] != "fail"
+    assert [found[name]["says"].partition(":")[0] for name in ("clock", "storage")] == [
+        "clock not checked",
+        "storage not checked",
+    ]
+    assert "opens" not in found["master key"]["says"]
     assert found["throttle"]["says"] == "buckets in memory"
     assert found["API keys"]["says"] == "in sql, file, env"
     assert list(here.iterdir()) == []
@@ -99,7 +104,7 @@ def test_a_key_file_is_a_warning_for_a_public_service(identity: Commands, here: 
 def test_a_passphrase_is_better(here: Path) -> None:
     given = Commands(servers.CHEAP_PASSPHRASE | {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "correct horse"})
     found = findings(given, status=2)
-    assert found["master key"]["state"] == "ok"
+    assert (found["master key"]["state"], found["master key"]["says"].partition(":")[0]) == ("ok", "not checked here")
     assert "correct horse" not in given("doctor").output + given.ok("config", "show", "--origin")
 
 
@@ -138,3 +143,6 @@ def test_curves_that_are_slow_or_absent(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(bls12381, "available", lambda: [type(slow[0])("pyblst", None, "no wheel")])
     (finding,) = doctor._curves(load(environment={}))
     assert (finding.state, "no wheel" in finding.says) == ("fail", True)
+    monkeypatch.setattr(bls12381, "available", lambda: [*slow, type(slow[0])("blst", None, "not installed")])
+    (finding,) = doctor._curves(load(environment={}))
+    assert finding.says.endswith("(not blst: not installed; the extra `blst` installs it)")

@@ -14,6 +14,7 @@ from identity_transparency.use_cases.rotate_log_key import RotateServiceKey
 from identity_codec import ed25519, multikey
 from identity_codec.values import replace
 from identity_core.domain.dids.logs import key_hash
+from tests import servers
 from tests.unit.cli.conftest import Commands
 
 HASH = key_hash("z6Mk")
@@ -78,6 +79,18 @@ def test_everything_is_sealed_anew(installed: Commands, here: Path) -> None:
         (3, True, True),
     ]
     assert [one["name"] for one in installed.json("keys", "list")] == ["ops"]
+
+
+def test_refusal_without_a_code_is_not_an_internal_error(
+    installed: Commands, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (servers.CHEAP_PASSPHRASE | {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "correct horse"}).items():
+        monkeypatch.setenv(name, value)
+    [folder] = here.rglob("custodian.sqlite")
+    assert installed.json("keys", "rotate", "seal")["generation"] == 2
+    folder.with_name("custodian.key").unlink()
+    first = installed.refused("keys", "rotate", "seal", "--compromised")[0]
+    assert first.startswith("error: Another person may have the passphrase: ")
 
 
 def test_key_without_own_seal_is_reported(installed: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

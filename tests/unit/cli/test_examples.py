@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 import pytest
 
+from identity_codec.multibase import base64url_encode
 from identity_core.cli.output import Command, examples_of
 from tests.unit.cli.conftest import Commands
 from tests.unit.cli.parsing import calls_of, require_parsed
@@ -47,6 +49,45 @@ def test_help_shows_use_place_and_examples(identity: Commands, here: Path, path:
         assert name == require_parsed(calls[0], here), example
         for call in calls[1:]:
             require_parsed(call, here)
+
+
+# Their options depend on each other. Other commands serve until they are stopped, or work on an installation.
+DEPENDENT = {"credential", "proof", "delegation", "ibct", "presentation", "did", "auth"}
+
+
+@pytest.fixture
+def used_files(remote: Commands, here: Path) -> None:
+    """Write the files that examples name and that commands read before they compare their options."""
+    for name in ("hana", "isa", "aki", "shop"):
+        remote.ok("did", "create", "--keys", f"{name}.json", "--key", "Bls12381G2Key2020", "assertionMethod")
+    did = json.loads((here / "hana.json").read_text())["did"]
+    held = {"did": did, "secret": base64url_encode(bytes(31) + b"1"), "requests": {}, "credentials": {}}
+    (here / "hana-held.json").write_text(json.dumps(held))
+    (here / "hana-held.json").chmod(0o600)
+
+
+def test_examples_have_the_options_that_commands_need(
+    used_files: None, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command compares options after the parser: ``proof create`` needs ``--credential`` or ``--question``. No example is sent."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    monkeypatch.setattr("socket.getaddrinfo", refuse)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    wrong, found = [], 0
+    for path in LEAVES:
+        for example in examples_of(path) if path[0] in DEPENDENT else ():
+            for words in calls_of(example):
+                require_parsed(words, here)
+                found += 1
+                result = Commands({})(*words)
+                if result.exit_code == 2 and " at: identity " in result.stderr:
+                    wrong.append((example, result.stderr))
+    assert found > 50
+    assert wrong == []
 
 
 def test_every_example_belongs_to_a_command() -> None:

@@ -76,9 +76,13 @@ def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, 
 def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:
     """Yield the findings, in the order of a start. A fault that several checks find is reported once."""
     said: set[str] = set()
+    missing = absence(settings)
     for check in _checks(settings):
         try:
-            found = list(check.run(settings))
+            if missing is not None and check.name in OF_DATA:
+                found = [ok(f"{check.name} not checked: {missing[0]}")]
+            else:
+                found = list(check.run(settings))
         except StartError as error:
             found = [stopped(error, check.remedy)]
         except Exception as error:  # noqa: BLE001  (the border: whatever the check of an extension raises)
@@ -136,7 +140,8 @@ def _curves(_: Settings) -> Iterator[Diagnosis]:
 
     states = available()
     usable = [one.name for one in states if one.curve is not None]
-    lacking = "; ".join(f"{one.name}: {one.reason}" for one in states if one.curve is None)
+    extras = {"blst": "; the extra `blst` installs it"}
+    lacking = "; ".join(f"{one.name}: {one.reason}{extras.get(one.name, '')}" for one in states if one.curve is None)
     says = f"BLS12-381 by {', '.join(usable) or 'no backend'}" + (f" (not {lacking})" if lacking else "")
     if not usable:
         yield wrong(says, "pip install pyblst")
@@ -203,9 +208,11 @@ def _master_key(settings: Settings) -> Iterator[Diagnosis]:
 
     values = {row.key: row.value for row in show_settings(settings)}
     if settings.custodian.backend != "sealed" or values.get("plugins.sealed.passphrase") is not None:
-        yield ok(f"custodian {settings.custodian.backend}")
+        yield ok(
+            f"not checked here: the custodian {settings.custodian.backend} opens it, and `plugins` reports a fault"
+        )
         return
-    says = "custodian.key in the data directory opens every stored key; keep a copy of it elsewhere"
+    says = "custodian.key in the data directory, without a passphrase; keep a copy of it elsewhere"
     if settings.server.public_url is None and settings.server.host in LOOPBACK:
         yield ok(says)
     else:
@@ -232,6 +239,7 @@ def _api_keys(settings: Settings) -> Iterator[Diagnosis]:
 
 PLUGIN_REMEDY: Final = "uninstall it, put it right, or name it in plugins.disabled"
 LATER: Final = "put it right, then look again"
+OF_DATA: Final = frozenset({"clock", "storage"})
 CHECKS: Final = (
     InstallationCheck("libraries", machine.extras, "install it"),
     InstallationCheck("installation", _installation),

@@ -110,7 +110,9 @@ def _open_beside(
         with opened_part(settings, opening) as opened:
             yield opened
     except IdentityError as error:
-        fail(f"{error.code}: {error}", str(settings.data_dir), f"put it right and try again{more}")
+        # A refusal without a code of its own is no fault of the service, and its text states the remedy.
+        what = str(error) if error.code == IdentityError.code else f"{error.code}: {error}"
+        fail(what, str(settings.data_dir), f"put it right and try again{more}")
 
 
 def _secret(path: Path) -> bytes:
