@@ -153,8 +153,8 @@ class _Node(Struct, Generic[T], eq=False):
 class Routes(Generic[T]):
     """Path templates such as ``/dids/{did}/history``, each with its targets by HTTP method.
 
-    A last segment ``{name:path}`` matches one or more segments. OpenAPI has no notation for that; Connexion uses
-    ``format: path``.
+    A last segment ``{name:path}`` matches one or more segments that no other template matches. OpenAPI has no notation for that;
+    Connexion uses ``format: path``.
     """
 
     def __init__(self) -> None:
@@ -220,25 +220,29 @@ class Routes(Generic[T]):
         values: dict[str, str] = {}
         broken: str | None = None
         segments = raw_path.split(b"/")[1:]
+        nearest: tuple[str, dict[str, T]] | None = None
         for place, segment in enumerate(segments):
+            if node.rest is not None:
+                nearest, below = node.rest, segments[place:]
             literal = _literal(node, segment)
             if literal is not None:
                 node = literal
                 continue
-            if node.rest is not None:
-                _refuse_broken(broken)
-                return node.rest[1], values | _rest(node.rest[0], segments[place:])
-            if node.following is None or node.parameter is None or not segment:
-                raise NotFound
+            if node.rest is not None or node.following is None or node.parameter is None or not segment:
+                node = _Node()
+                break
             try:
                 values[node.parameter] = percent_decode(segment)
             except ValueError:
                 broken = node.parameter
             node = node.following
-        if node.found is None:
-            raise NotFound
+        found = node.found
+        if found is None:
+            if nearest is None:
+                raise NotFound
+            found, values = nearest[1], values | _rest(nearest[0], below)
         _refuse_broken(broken)
-        return node.found, values
+        return found, values
 
 
 def _refuse_broken(parameter: str | None) -> None:

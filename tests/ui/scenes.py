@@ -113,6 +113,8 @@ class Scene:
         made = self.prove("aki", used, 18, domain=SHOP, challenge=challenge)
         self.named["proof"] = made["proofId"]
         self.named["proof-text"] = json.dumps(made["proof"])
+        asked = {"predicates": [AGE], "domain": SHOP, "challenge": challenge, "issuerDid": self.site.did("city")}
+        self.act("vera", "verifyProof", made["proof"] | asked)
         with pytest.raises(ServiceError, match="PREDICATE_NOT_SATISFIED"):
             self.prove("bo", guesses, 65, domain="https://travel.example")
 

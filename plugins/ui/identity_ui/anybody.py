@@ -122,11 +122,8 @@ class PublicPages(Struct, frozen=True):
         if self.ledger is None or not _TRANSACTION.fullmatch(name):
             raise TransactionNotFound
         found = await ask(self.ledger.get_ledger_transaction, request, path={"transactionHash": name})
-        wanted = GetLedgerInclusionProofQuery(transaction=name)
-        inclusion = await ask(self.ledger.get_ledger_inclusion_proof, request, query=wanted)
-        levels, root = path_to_root(inclusion)
-        shown = await self._who(request) | {"found": found, "inclusion": inclusion, "levels": levels, "root": root}
-        return page("transaction.html", request, **shown)
+        shown = await self._who(request) | await placed(self.ledger, request, name)
+        return page("transaction.html", request, **shown, found=found)
 
     async def verify(self, request: Request) -> Answer:
         return page("verify.html", request, **await self._who(request), given=_echo({}), found=None, refusal=None)
@@ -158,6 +155,14 @@ class PublicPages(Struct, frozen=True):
             "labels": await self.names.labels(request, session),
             "operator": None if operator is None else operator.key.name,
         }
+
+
+async def placed(ledger: LedgerHandlers, request: Request, transaction: str) -> dict[str, Any]:
+    """Return what ``tree.html`` shows: the inclusion proof of an entry, and the path that is computed from it."""
+    wanted = GetLedgerInclusionProofQuery(transaction=transaction)
+    inclusion = await ask(ledger.get_ledger_inclusion_proof, request, query=wanted)
+    levels, root = path_to_root(inclusion)
+    return {"inclusion": inclusion, "levels": levels, "root": root}
 
 
 def _version(text: str | None) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
 from identity_consents.waiting import ConsentRequests
-from identity_records.wire import GetDashboardTimelineQuery, SuspendDelegationsRequest
+from identity_records.wire import GetDashboardTimelineQuery, ListVerificationHistoryQuery, SuspendDelegationsRequest
 from identity_verification.handlers import VerificationHandlers
 from msgspec import Struct, structs
 
@@ -27,7 +27,7 @@ LATEST: Final = 8
 """Rows of the timeline on the page Home."""
 
 STOPS: Final = 200
-"""Delegations that a page reads."""
+"""Delegations that a page reads, and rows of the histories that it searches for one proof or counts."""
 
 PAGES: Final = 20
 """Pages of the timeline that are searched for the rows of one agent."""
@@ -112,8 +112,19 @@ class HolderPages(Struct, frozen=True):
             raise ProofNotFound
         found = await self._proof(request, session, path["proofId"])
         item = {"kind": "proof.generated", "outcome": "", "code": None, "actor": None, **found}
-        said = sentence(item, session.target, facts_of(found))
-        return await self.page("proof.html", request, session, [found["schemaId"]], proof=found, said=said)
+        values: dict[str, Any] = {
+            "proof": found,
+            "said": sentence(item, session.target, facts_of(found)),
+            "under": None,
+        }
+        wanted = ListVerificationHistoryQuery(from_=found["createdAt"], issuer_did=found["issuerDid"], limit=STOPS)
+        listed = self.names.records.list_verification_history
+        checked = await ask(listed, request, query=wanted, caller=session.caller)
+        values["checked"] = [one for one in checked["items"] if one["proofId"] == found["proofId"]]
+        # A proof outlives the permission that was erased.
+        with contextlib.suppress(DelegationNotFound):
+            values["under"] = await self._delegation(request, session, found["delegationId"])
+        return await self.page("proof.html", request, session, [found["schemaId"]], **values)
 
     async def agents(self, request: Request, session: Session) -> Answer:
         """Return a card for each delegation: those of hers that can be used, that ended, or that others gave her."""
@@ -163,7 +174,10 @@ class HolderPages(Struct, frozen=True):
 
     async def credential_list(self, request: Request, session: Session) -> Answer:
         found = await self.credentials_of(request, session, holder_did=session.target)
-        return await self.page("credentials.html", request, session, types_of(found), found=found)
+        wanted = GetDashboardTimelineQuery(kind="proof", limit=STOPS)
+        read = self.names.records.get_dashboard_timeline
+        asked = await ask(read, request, query=wanted, caller=session.caller)
+        return await self.page("credentials.html", request, session, types_of(found), found=found, asked=asked)
 
     async def keys(self, request: Request, session: Session) -> Answer:
         """Her keys, as her document names them now."""
@@ -203,9 +217,7 @@ class HolderPages(Struct, frozen=True):
         """Return what the sentence of a row may state. A row outlives what was erased, and has fewer facts then."""
         with contextlib.suppress(ProofNotFound, DelegationNotFound, CredentialNotFound):
             if row["kind"] == "delegation.created":
-                path = {"delegationId": row["delegationId"]}
-                read = self.delegations.get_delegation
-                return permitted(await ask(read, request, path=path, caller=session.caller))
+                return permitted(await self._delegation(request, session, row["delegationId"]))
             if row["kind"] == "credential.issued":
                 path, read = {"credentialId": row["credentialId"]}, self.names.credentials.get_credential
                 schema = (await ask(read, request, path=path, caller=session.caller))["schemaId"]
@@ -216,6 +228,10 @@ class HolderPages(Struct, frozen=True):
 
     async def _proof(self, request: Request, session: Session, proof_id: str) -> Mapping[str, Any]:
         return await ask(self.proofs.get_proof, request, path={"proofId": proof_id}, caller=session.caller)
+
+    async def _delegation(self, request: Request, session: Session, id: str) -> Mapping[str, Any]:
+        path = {"delegationId": id}
+        return await ask(self.delegations.get_delegation, request, path=path, caller=session.caller)
 
     async def credentials_of(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
         wanted = ListCredentialsQuery(limit=ROWS, cursor=request.query.get("cursor"), **query)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from identity_core.api.request import Answer, Request
 from identity_core.wire import ListCredentialSchemasQuery
 from identity_ui.holder import HolderPages, types_of
-from identity_ui.names import title_of
+from identity_ui.names import Title, title_of
 from identity_ui.operations import ask
 from identity_ui.session import Session
 
@@ -37,7 +37,8 @@ class IssuerPages(Struct, frozen=True):
         known = await self.holder.names.schemas(request, filter(None, [request.query.get("type", "")]))
         chosen = next(iter(known.values()), None)
         fields = [
-            one | {"label": title_of(request, one) or one["name"]} for one in (chosen or {}).get("attributes", ())
+            one | {"label": title_of(request, one) or Title(one["name"])}
+            for one in (chosen or {}).get("attributes", ())
         ]
         return await self.holder.page("issuer_issue.html", request, session, types=types, chosen=chosen, fields=fields)
 

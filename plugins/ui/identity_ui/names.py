@@ -94,12 +94,21 @@ def short(did: str) -> str:
     return did if len(rest) < 14 else f"{method}:{rest[:4]}…{rest[-4:]}"
 
 
-def titles_of(request: Request, schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+class Title(str):
+    """A title. ``lang`` is None in the language of the reader, else the language that it is in, empty if that is unknown."""
+
+    lang: str | None = ""
+
+
+def titles_of(request: Request, schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Title]:
     """Return the title of each schema that has one, by its id."""
     return {id: title for id, one in schemas.items() if (title := title_of(request, one))}
 
 
-def title_of(request: Request, titled: Mapping[str, Any]) -> str:
-    """Return the title of a schema or an attribute in the language of the reader, else its only title; empty without any."""
-    language = language_of(request.header("accept-language"))
-    return str(titled.get("titles", {}).get(language) or titled.get("title", ""))
+def title_of(request: Request, titled: Mapping[str, Any]) -> Title:
+    """Return the title of a schema or an attribute in the language of the reader, else its title, else one in another language."""
+    language, titles = language_of(request.header("accept-language")), titled.get("titles", {})
+    found = language if language in titles else "" if "title" in titled else next(iter(titles), "")
+    title = Title(titles.get(found) or titled.get("title", ""))
+    title.lang = None if found == language else found
+    return title

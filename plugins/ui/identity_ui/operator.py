@@ -31,6 +31,7 @@ from identity_core.extension.declaration import Kernel
 from identity_core.extension.opening import InstallationState
 from identity_core.wire import ListDidsQuery
 from identity_tlog.note import Checkpoint, Note
+from identity_ui.anybody import placed
 from identity_ui.figures import Rate, figures
 from identity_ui.operations import answer_bytes, ask
 from identity_ui.operator_session import OperatorSession, OperatorSessions
@@ -108,31 +109,34 @@ class OperatorPages(Struct, frozen=True):
 
     async def dids(self, request: Request, session: OperatorSession) -> Answer:
         """Return the newest changes, and all DIDs; those that the key made if it has an allowlist."""
-        changes, older = await self._changes(request)
+        changes, older, size = await self._changes(request)
         cursor = request.query.get("cursor")
         query = ListDidsQuery(limit=ROWS, cursor=cursor, all=session.key.allowed_targets is None)
         owned = await ask(self.kernel.need(DidHandlers).list_dids, request, query=query, caller=session.caller)
-        values = {"changes": changes, "older": older, "owned": owned, "every": query.all}
+        values = {"changes": changes, "older": older, "size": size, "owned": owned, "every": query.all}
         return self._page("operator_dids.html", request, session, **values)
 
-    async def _changes(self, request: Request) -> tuple[list[Any], int]:
-        """Return a page of changes, the newest first, and behind which entry the older ones are."""
+    async def _changes(self, request: Request) -> tuple[list[Any], int, int]:
+        """Return a page of changes, the newest first, behind which entry the older ones are, and how many there are."""
         log, ledger = self.kernel.find(EventHandlers), self.kernel.find(LedgerHandlers)
         if log is None or ledger is None:
-            return [], 0
+            return [], 0, 0
         checkpoint = Checkpoint.parse(Note.parse(await _note(ledger, request)).text)
         end = _number(request, "before", checkpoint.size)
         query = ListEventsQuery(after=max(end - ROWS, 0), limit=min(ROWS, end) or 1)
         events = await ask(log.list_events, request, query=query)
-        return [one for one in events["items"] if one["sequence"] <= end][::-1], max(end - ROWS, 0)
+        return [one for one in events["items"] if one["sequence"] <= end][::-1], max(end - ROWS, 0), checkpoint.size
 
     async def ledger(self, request: Request, session: OperatorSession) -> Answer:
-        """Return the signed checkpoint of now, and the newest that witnesses have cosigned."""
+        """Return the signed checkpoint of now, the newest that witnesses have cosigned, and the newest entry in the tree."""
         ledger = self._served(LedgerHandlers)
         text = await _note(ledger, request)
         note = Note.parse(text)
         key = await ask(ledger.get_ledger_key, request)
-        shown = {"checkpoint": Checkpoint.parse(note.text), "note": text.decode(), "key": key}
+        changes, _, _ = await self._changes(request)
+        shown = {"checkpoint": Checkpoint.parse(note.text), "note": text.decode(), "key": key, "newest": None}
+        if changes:
+            shown |= {"newest": changes[0]} | await placed(ledger, request, changes[0]["transactionHash"])
         witnesses = self.installation.witnesses()
         return self._page("operator_ledger.html", request, session, witnesses=witnesses, **shown)
 

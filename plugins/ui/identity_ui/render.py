@@ -26,7 +26,7 @@ from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_core.api.request import NO_STORE, Answer, Handler, Request
 from identity_ui.catalogues import HERE, TEMPLATES, language_of, translations
-from identity_ui.names import DidName, name_of, short
+from identity_ui.names import DidName, Title, name_of, short
 
 CONSENT: Final = "/ui/consent"
 ASK: Final = "/ui/ask"
@@ -57,6 +57,7 @@ STATIC: Final = (
     dict.fromkeys(("api_keys.js", *_SCRIPTS), "text/javascript; charset=utf-8")
     | dict.fromkeys(("ui.css", "uplot.css"), "text/css; charset=utf-8")
     | dict.fromkeys(("icon.svg", "icons.svg"), "image/svg+xml")
+    | {"example.json": "application/json"}
 )
 
 
@@ -121,12 +122,10 @@ def readable(value: Mapping[str, Any]) -> str:
 
 
 @pass_context
-def type_name(context: Context, schema_id: str) -> str:
+def type_name(context: Context, schema_id: str) -> Title:
     """Return the title of a credential type where the page has it, else the last word of its identifier."""
-    if title := context["titles"].get(schema_id):
-        return str(title)
     words = [word for word in re.split("[/:#]", schema_id) if word and not word.isdigit()]
-    return words[-1] if words else schema_id
+    return context["titles"].get(schema_id) or Title(words[-1] if words else schema_id)
 
 
 @pass_context

@@ -33,6 +33,7 @@ async function checkLog(text, witnesses, entries) {
 }
 
 const result = document.querySelector("#log-result");
+const date = new Intl.DateTimeFormat(document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang, { dateStyle: "medium" });
 
 // The entries, as far as they were found to hold, and the one that does not.
 function showEntries(entries, unmet) {
@@ -43,12 +44,12 @@ function showEntries(entries, unmet) {
   list.replaceChildren(...rows.map(({ line, versionTime, operation, isAsked, holds }) => {
     const item = row.content.firstElementChild.cloneNode(true), place = (name) => item.querySelector(`[data-part="${name}"]`);
     item.className = holds ? "holds" : "fails";
-    item.value = line;
-    place("time").textContent = versionTime || "";
+    item.value = place("line").textContent = line;
+    place("when").hidden = !versionTime;
+    if (versionTime) Object.assign(place("time"), { textContent: date.format(new Date(versionTime)), title: versionTime, dateTime: versionTime });
     const said = operation || (line === 1 ? "create" : "update");
     for (const each of item.querySelectorAll("[data-operation]")) each.hidden = !versionTime || each.dataset.operation !== said;
     place("asked").hidden = !isAsked;
-    for (const each of item.querySelectorAll("[data-verdict]")) each.hidden = (each.dataset.verdict === "holds") !== holds;
     return item;
   }));
   list.hidden = rows.length === 0;
@@ -59,6 +60,10 @@ function showEntries(entries, unmet) {
 function show(kind, verdict, found, unmet, entries) {
   for (const each of result.querySelectorAll(":scope > [data-verdict]")) each.hidden = each.dataset.verdict !== verdict;
   for (const each of result.querySelectorAll("[data-kind]")) each.hidden = !each.dataset.kind.split(" ").includes(kind) || verdict === "unable";
+  if (verdict !== "holds") for (const each of result.querySelectorAll("[data-newer]")) each.hidden = true;
+  result.querySelector(".card").hidden = verdict === "unable";
+  result.querySelector("#log-not").hidden = verdict !== "holds";
+  result.querySelector("#log-checks").open = verdict === "fails";
   for (const each of result.querySelectorAll("[data-requirement]")) {
     const name = each.dataset.requirement;
     each.hidden = verdict === "fails" ? name !== unmet.requirement : ASKED.includes(name) && !(found && found.checked.includes(name));
@@ -77,10 +82,12 @@ function show(kind, verdict, found, unmet, entries) {
   showEntries(verdict === "unable" ? [] : entries, said);
   for (const each of result.querySelectorAll("[data-deactivated]")) each.hidden = !(found && found.deactivated);
   result.hidden = false;
+  result.scrollIntoView({ block: "start" });
 }
 
 const form = document.querySelector("#check-log"), button = form.querySelector("button");
-const kindOf = (text) => (text.startsWith("c2sp.org/") ? "place" : /^\{\s*"(?:first|second|hashes)/.test(text) ? "growth" : "log");
+// A text that looks like another kind than that of the tab is checked as what it is.
+const kindOf = (text) => (text.startsWith("c2sp.org/") ? "place" : /^\{\s*"(?:first|second|hashes)/.test(text) ? "growth" : form.dataset.kind);
 
 async function checked(kind, text, given, beside, serviceDid, entries) {
   if (text.length + beside.length > MOST_CHARACTERS) throw new Unmet("form", "too large");
@@ -100,7 +107,7 @@ form.addEventListener("input", () => {
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const number = (newest += 1), say = (...all) => number === newest && show(...all);
-  const [text, given, beside, serviceDid] = ["#log", "#log-key", "#log-beside", "#log-service-did"].map((name) => form.querySelector(name).value.trim());
+  const [text, given, beside, serviceDid] = ["#log", "#log-key", "#log-beside", "#log-service-did"].map((name) => form.querySelector(name)?.value.trim() ?? "");
   const kind = kindOf(text), entries = [];
   button.setAttribute("aria-busy", "true");
   try {

@@ -45,6 +45,19 @@ async function fetched(path) {
   return answer;
 }
 
+// The example that fills the form: its proof has ended long ago, and its issuer is of no service. Its file has the log, the type and the time.
+let example;
+const isExample = () => example?.fields.proof === form.elements.proof.value;
+const exampleButton = form.querySelector("#example");
+exampleButton.hidden = false;
+exampleButton.addEventListener("click", async () => {
+  example ??= await (await fetch(exampleButton.dataset.from, { credentials: "omit" })).json();
+  for (const [name, text] of Object.entries(example.fields)) form.elements[name].value = text;
+  form.querySelector("#example-note").hidden = false;
+  form.dispatchEvent(new Event("input", { bubbles: true }));
+  form.requestSubmit();
+});
+
 async function checked() {
   const text = form.elements.proof.value;
   if (text.length > MOST_CHARACTERS || !isSecureContext || !crypto.subtle) throw new NotHere();
@@ -56,6 +69,7 @@ async function checked() {
   }
   if (typeof proof !== "object" || proof === null) throw new NotHere();
   const [{ verify }, { LogInvalid }] = await load(), expect = expectation();
+  if (isExample()) return verify(proof, { expect, logs: example.logs, schemas: example.schemas, now: new Date(example.now) });
   // Says whose log is needed; nothing is computed yet.
   const claimed = await verify(proof, { expect });
   if (claimed.issuerDid === null) return claimed;
@@ -92,8 +106,9 @@ function statementOf(predicates) {
 function fill(part, { predicates, issuerDid }) {
   for (const each of part.querySelectorAll("[data-part=statement]")) each.replaceChildren(...statementOf(predicates));
   for (const each of part.querySelectorAll("[data-part=issuer]")) {
-    each.textContent = issuerDid;
-    each.href = `/ui/did/${encodeURIComponent(issuerDid)}`;
+    each.textContent = issuerDid.replace(/^(did:[a-z0-9]+:)(.{4}).{6,}(.{4})$/, "$1$2…$3");
+    each.title = issuerDid;
+    if (!isExample()) each.href = `/ui/did/${encodeURIComponent(issuerDid)}`;
   }
   return part;
 }
@@ -119,18 +134,21 @@ function show(found) {
   if (reason && wrong) reason.textContent = `: ${line(wrong.check, false).textContent.trim()}`;
   const says = found.verdict !== "invalid" && found.predicates.length > 0 ? [fill(copy("[data-line=says]"), found)] : [];
   const issuer = found.issuerDid === null ? [] : [fill(copy("[data-line=issuer]"), found)];
-  part("checks").replaceChildren(...says, ...issuer, ...found.checks.map(checkLine));
+  part("checks").replaceChildren(...says, ...issuer, ...found.checks.filter(({ check, ok }) => check !== "form" || !ok).map(checkLine));
   part("missing").replaceChildren(...found.unchecked.map((name) => {
     const item = line(name, null);
     item.dataset.missing = name;
     return item;
   }));
+  part("asked").hidden = isExample();
   part("warnings").hidden = found.warnings.length === 0;
   part("warnings").querySelector("span").textContent = found.warnings.join(", ");
   part("proof-id").textContent = found.proofId ?? "–";
   part("schema").textContent = found.schemaId ?? "–";
   // The service's answers replace this element.
-  document.querySelector("#result").replaceChildren(...headline.children, card);
+  const result = document.querySelector("#result");
+  result.replaceChildren(...headline.children, card);
+  result.scrollIntoView({ block: "start" });
 }
 
 let newest = 0; // a verdict is of what stands in the form

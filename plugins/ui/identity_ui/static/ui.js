@@ -89,6 +89,20 @@
   // A slider of versions opens the page of the version where it stops. Without scripts the button beside it does.
   for (const each of all("input[data-go]")) each.addEventListener("change", () => each.form.requestSubmit());
 
+  // A file may be dropped anywhere on the part that names it, not only on its button.
+  for (const each of all(".drop")) {
+    const over = (isOver) => (event) => { event.preventDefault(); each.classList.toggle("over", isOver); };
+    each.addEventListener("dragover", over(true));
+    each.addEventListener("dragleave", over(false));
+    each.addEventListener("drop", (event) => {
+      over(false)(event);
+      const input = each.querySelector("input"), { files } = event.dataTransfer;
+      if (files.length === 0) return;
+      input.files = files;
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+  }
+
   // A file that is dropped or chosen is read into the text beside it.
   for (const each of all("input[type=file][data-into]")) each.addEventListener("change", async () => {
     const target = document.getElementById(each.dataset.into);
