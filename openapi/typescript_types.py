@@ -86,7 +86,7 @@ def _method(document: Json, served: ServedOperation, operation: Json) -> str:
 
 
 def _answers(document: Json, operation: Json) -> Iterator[str]:
-    """Yield the type of each answer that is no refusal, in the form that is requested."""
+    """Yield the type of each answer that is not a refusal, in the form that is requested."""
     for status, response in operation["responses"].items():
         if status < "3":
             content = component(document, response).get("content", {})

@@ -76,7 +76,7 @@ R32: []unicode.Range32{{
 }},
 }}
 
-// replaced has the characters that are no marks and that NFC writes as others: what CompositionExclusions.txt of Unicode lists, and what
+// replaced has the characters that are not marks and that NFC writes as others: what CompositionExclusions.txt of Unicode lists, and what
 // is another name of one character. What is in it never changes (Unicode's stability policy).
 var replaced = &unicode.RangeTable{{
 R16: []unicode.Range16{{

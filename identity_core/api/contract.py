@@ -236,21 +236,13 @@ class Routes(Generic[T]):
             except ValueError:
                 broken = node.parameter
             node = node.following
-        found = node.found
-        if found is None:
-            if nearest is None:
-                raise NotFound
-            found, values = nearest[1], values | _rest(nearest[0], below)
-        _refuse_broken(broken)
-        return found, values
-
-
-def _refuse_broken(parameter: str | None) -> None:
-    """Raise the error of a parameter that is not text, if there is one."""
-    if parameter == "did":
-        raise InvalidDid(details={"reason": "encoding"})
-    if parameter is not None:
-        raise _not_text(parameter)
+        if node.found is None and nearest is None:
+            raise NotFound
+        if broken is not None:
+            raise InvalidDid(details={"reason": "encoding"}) if broken == "did" else _not_text(broken)
+        if nearest is None or node.found is not None:
+            return node.found or {}, values
+        return nearest[1], values | _rest(nearest[0], below)
 
 
 def _rest(name: str, segments: list[bytes]) -> dict[str, str]:

@@ -30,9 +30,8 @@ class ServiceHandlers(Struct, frozen=True):
     async def get_readiness(self, request: Request) -> Answer:
         """Return 200, or 503 with the state of every dependency."""
         found = await self.readiness(request.caller)
-        if found.status == "ready":
-            return Answer(200, found, headers=[NO_STORE])
-        return Answer(503, found, headers=[NO_STORE, ("retry-after", "1")])
+        later = [] if found.status == "ready" else [("retry-after", "1")]
+        return Answer(503 if later else 200, found, headers=[NO_STORE, *later])
 
     async def get_version(self, request: Request) -> Answer:
         """Return versions of the service and its parts."""

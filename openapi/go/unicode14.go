@@ -708,7 +708,7 @@ var unassigned = &unicode.RangeTable{
 	},
 }
 
-// replaced has the characters that are no marks and that NFC writes as others: what CompositionExclusions.txt of Unicode lists, and what
+// replaced has the characters that are not marks and that NFC writes as others: what CompositionExclusions.txt of Unicode lists, and what
 // is another name of one character. What is in it never changes (Unicode's stability policy).
 var replaced = &unicode.RangeTable{
 	R16: []unicode.Range16{

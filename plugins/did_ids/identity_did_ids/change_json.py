@@ -177,7 +177,7 @@ def read_retired(value: Json) -> RetireLogKey:
 
 
 def read_creation(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:
-    """Return the creation that makes ``document``. Raises ``TypeError`` for a recovery key that is no text."""
+    """Return the creation that makes ``document``. Raises ``TypeError`` for a recovery key that is not text."""
     return Create(
         keys=tuple(Key(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
         update_keys=update_keys,

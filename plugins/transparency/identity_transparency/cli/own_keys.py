@@ -110,7 +110,7 @@ def _open_beside(
         with opened_part(settings, opening) as opened:
             yield opened
     except IdentityError as error:
-        # A refusal without a code of its own is no fault of the service, and its text states the remedy.
+        # A refusal without a code of its own is not a fault of the service, and its text states the remedy.
         what = str(error) if error.code == IdentityError.code else f"{error.code}: {error}"
         fail(what, str(settings.data_dir), f"put it right and try again{more}")
 
