@@ -133,7 +133,9 @@ class Guard(Struct, eq=False):
         answer = error_answer(error, request.request_id, shape, has_bearer=request.has_bearer)
         # A 501 means that this installation lacks the feature. Any such request is refused, and nothing is broken.
         if answer.status >= 500 and answer.status != 501:
-            log.error("%s %s: %s", request.operation_id or "-", error.code, _story(error), extra=_about(request, error))
+            # Any client can cause an overload, so its line is short.
+            story = str(error) if isinstance(error, Overloaded) else _story(error)
+            log.error("%s %s: %s", request.operation_id or "-", error.code, story, extra=_about(request, error))
         await self._answer(request, answer, send)
         _forget_frames(error)
 

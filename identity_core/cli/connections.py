@@ -206,7 +206,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def write(self, data: bytes) -> None:
         """Write a part of an answer. The head is written together with the first part of the body, because each write
-        is a system call."""
+        is a system call. A closed connection takes nothing: the client has gone."""
+        if self.transport.is_closing():
+            return
         if self._answer_head is None and self.cycle.response_started:
             self._answer_head = data
         else:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from identity_client.client import AsyncClient as AsyncClient
     from identity_client.client import CallLimits as CallLimits
     from identity_client.client import Client as Client
+    from identity_client.did_auth import ChallengeRefused as ChallengeRefused
     from identity_client.did_auth import ForeignOrigin as ForeignOrigin
     from identity_client.did_auth import Signer as Signer
     from identity_client.ibct import IbctTemplate as IbctTemplate
@@ -45,7 +46,7 @@ _NAMES = {
     "answers": ("IdentityError", "ServiceError", "ServiceUnreachable", "UnreadableAnswer"),
     "challenge": ("hash_body",),
     "client": ("AsyncClient", "CallLimits", "Client"),
-    "did_auth": ("ForeignOrigin", "Signer"),
+    "did_auth": ("ChallengeRefused", "ForeignOrigin", "Signer"),
     "ibct": ("IbctTemplate", "action_text", "sign_token"),
     "resolution": ("LogPlace", "PlaceUnknown", "require_place"),
     "session": ("Exchange", "Session"),

@@ -18,7 +18,11 @@ _UNBOUND: Final = "the challenge is not bound to a purpose and a body: request o
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class ForeignOrigin(ValueError):
+class ChallengeRefused(ValueError):
+    """A challenge that is malformed, or authorises something else than the request; nothing was signed."""
+
+
+class ForeignOrigin(ChallengeRefused):
     """A service hands on a challenge of another one: anyone who signs it signs in there. Holds the ``origin`` of the challenge."""
 
     def __init__(self, origin: str) -> None:
@@ -64,20 +68,23 @@ class Signer(Hidden, Struct, frozen=True):
 
         ``purpose``, ``digest`` (``hash_body``) and ``target`` (path and query) are what the caller means to authorise. A ``digest`` of
         None is no body, a ``target`` of None a challenge that names none. ``origin`` is the service that is called, None where the caller
-        knows whose the challenge is. Raises ``ValueError`` for a text that is not a challenge for this DID, or not bound to exactly that,
+        knows whose the challenge is. Raises ``ChallengeRefused`` for a text that is not a challenge for this DID, or not bound to exactly that,
         and ``ForeignOrigin`` for a challenge that a service had from another.
 
         A challenge without purpose is refused, and one for a change of the DID without the hash of a body: in the log of a DID without
         ``strictEvidence`` it serves for every change.
         """
-        read = Challenge.parse(challenge)
+        try:
+            read = Challenge.parse(challenge)
+        except ValueError as error:
+            raise ChallengeRefused(str(error)) from error
         if read.did != self.did:
-            raise ValueError("the challenge is for another DID")
+            raise ChallengeRefused("the challenge is for another DID")
         if read.purpose is None or (read.purpose in CHANGES and read.body_hash is None):
-            raise ValueError(_UNBOUND)
+            raise ChallengeRefused(_UNBOUND)
         issuer = read.origin.partition("#")[0]
         if (read.purpose, read.body_hash, read.origin) != (purpose, digest, origin_field(issuer, target)):
-            raise ValueError("the challenge authorises something else than what was asked for")
+            raise ChallengeRefused("the challenge authorises something else than the request")
         if origin is not None and _place(issuer) != _place(origin):
             raise ForeignOrigin(issuer)
         return f"{scheme} {build_header(challenge if named else self.did, self.pair.sign(challenge.encode()))}"

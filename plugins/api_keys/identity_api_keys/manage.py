@@ -73,10 +73,10 @@ def expiry_from_request(text: str | UnsetType | None, now: datetime) -> datetime
     return expires_at
 
 
-def require_usable(key: ApiKey, now: datetime) -> ApiKey:
-    """Return ``key``. Raises ``InvalidRequest``: when it is revoked or expired."""
-    if not key.usable(now):
-        raise InvalidRequest("The key is revoked or expired; create a new one.")
+def require_current(key: ApiKey, now: datetime) -> ApiKey:
+    """Return ``key``. Raises ``InvalidRequest``: when it is revoked, expired, or was rotated before."""
+    if key.revoked_at is not None or not key.usable(now):
+        raise InvalidRequest("The key is revoked, rotated or expired: rotate its successor, or create a new key.")
     return key
 
 
@@ -195,17 +195,22 @@ class ApiKeyAdministration(Struct, frozen=True):
         grace = timedelta(seconds=value_or(wanted.grace_seconds, 0))
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
+        if not grace and context.attempt is not None and context.caller.key == key_id:
+            raise InvalidRequest(
+                "A key that ends at once cannot fetch a lost answer with its Idempotency-Key.",
+                details={"field": "graceSeconds", "remedy": "Send graceSeconds, such as 60, or no Idempotency-Key."},
+            )
         intent = context.intent
         random = self.random if context.attempt is None else context.attempt.random
         now = self.clock.now() if intent is None else moment(intent["now"])
         new_id, text = key_text.mint_key(random)
         made = None if intent is None else await self.change.store.get(new_id)
         successor = (
-            await self._succeed(key_id, new_id, text, now, context) if made is None else require_usable(made, now)
+            await self._succeed(key_id, new_id, text, now, context) if made is None else require_current(made, now)
         )
         try:
             predecessor = await self.change(
-                key_id, lambda key: retire(require_usable(key, now) if made is None else key, now + grace)
+                key_id, lambda key: retire(require_current(key, now) if made is None else key, now + grace)
             )
         except (ApiKeyNotFound, InvalidRequest, Overloaded):
             # Only failures that certainly changed nothing: after any other failure the old key may be revoked.
@@ -216,7 +221,7 @@ class ApiKeyAdministration(Struct, frozen=True):
 
     async def _succeed(self, key_id: str, new_id: str, text: str, now: datetime, context: RequestContext) -> ApiKey:
         """Create the successor first: a crash in between leaves an unused key, not a caller without a key."""
-        old = await self.change(key_id, lambda key: require_usable(key, now))
+        old = await self.change(key_id, lambda key: require_current(key, now))
         successor = replace(
             old,
             id=new_id,

@@ -18,7 +18,7 @@ import click
 import orjson
 from msgspec import Struct
 
-from identity_client import Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Session, Signer
+from identity_client import ChallengeRefused, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Session, Signer
 from identity_client.operations import served_operations
 from identity_codec.values import Hidden
 from identity_commands.options import all_of
@@ -57,7 +57,7 @@ def named_service_option(says: str, **more: Any) -> Option[Any]:
     return all_of(named_profile_option, click.option("--url", callback=named_url, help=says, **more))
 
 
-CALL_ERRORS = (ServiceError, ForeignOrigin, ServiceUnreachable)
+CALL_ERRORS = (ServiceError, ChallengeRefused, ServiceUnreachable)
 """What a call of a service raises."""
 
 api_key_option = secret_option("--api-key", "IDENTITY_API_KEY", what="API key")
@@ -120,6 +120,8 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
         case ForeignOrigin():
             remedy_of = f"call it there; only if this is the same service: IDENTITY_ORIGIN={error.origin}"
             return f"nothing was signed: {error}", url, remedy_of
+        case ChallengeRefused():
+            return f"nothing was signed: {error}", url, "do not trust this service, or the connection to it"
     # The number of an error says nothing to people that its words do not.
     what = re.sub(r"\[Errno -?[0-9]+\] ", "", str(error))
     return what, url, "start it with `identity serve`, or name another place with --url"
