@@ -87,14 +87,15 @@ def check_proof(
 def check_signature(signer: str, signing_input: bytes, signature: bytes) -> None:
     """Raise ``ValueError`` unless ``signature`` is one of ``signing_input`` by the multikey ``signer``."""
     try:
-        ed25519.verify(_public_key(signer), signing_input, signature)
+        ed25519.verify(ed25519_key_of(signer), signing_input, signature)
     except (ValueError, ed25519.Ed25519SignatureInvalid) as error:
         raise ValueError("The signature of the proof is wrong.") from error
 
 
 # A log is signed by few keys, and each point is checked once.
 @lru_cache(maxsize=1024)
-def _public_key(multikey_text: str) -> bytes:
+def ed25519_key_of(multikey_text: str) -> bytes:
+    """Return the 32 bytes of an Ed25519 multikey. Raises ``ValueError`` for any other one, and for a key that is not safe."""
     kind, raw = multikey.decode_public(multikey_text)
     if kind != multikey.ED25519:
         raise ValueError("the key is not an Ed25519 key")

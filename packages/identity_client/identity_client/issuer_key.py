@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from identity_codec import ed25519, multikey, times
+from identity_client.data_integrity import ed25519_key_of
+from identity_codec import multikey, times
 from identity_codec.jose import JoseKey
 from identity_codec.strict_json import JsonValue
 
@@ -89,8 +90,4 @@ def absolute(did: str, reference: JsonValue) -> str | None:
 def agent_key_of(text: str) -> bytes:
     """Return the 32 bytes of an agent's key of its Ed25519 multikey. Raises ``ValueError`` for any other one, and for a key that is
     not safe."""
-    kind, raw = multikey.decode_public(text)
-    if kind != multikey.ED25519:
-        raise ValueError("an agent's key is an Ed25519 multikey")
-    ed25519.check_public_key(raw)
-    return raw
+    return ed25519_key_of(text)

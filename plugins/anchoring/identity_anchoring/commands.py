@@ -48,15 +48,14 @@ class AnchorAdministration(Struct, frozen=True):
 @contextlib.asynccontextmanager
 async def anchor_administration(settings: Settings) -> AsyncIterator[AnchorAdministration]:
     """Open both beside a running service. Raises ``StartError``."""
-    from identity_transparency.opening import open_beside
+    from identity_transparency.opening import log_beside
 
     from identity_anchoring.extension import anchor_worker
     from identity_anchoring.outbox import StoredOutbox
     from identity_core.bootstrap import SystemClock
     from identity_core.use_cases.record import Record
 
-    async with contextlib.AsyncExitStack() as stack:
-        log, store = await open_beside(settings, stack)
+    async with log_beside(settings) as (log, store):
         outbox = StoredOutbox(store.database, secrets.token_bytes)
         worker = anchor_worker(settings, log, outbox, Record(store.activity), SystemClock())
         yield AnchorAdministration(outbox, worker)

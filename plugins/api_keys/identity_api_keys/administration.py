@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 
 from identity_commands.beside import store_beside
 from msgspec import Struct
@@ -29,8 +28,7 @@ class OpenKeys(Struct, frozen=True):
 async def open_keys(settings: Settings) -> AsyncIterator[OpenKeys]:
     """Open the key store without a server. Raises ``StartError``: when it cannot be opened."""
     clock = SystemClock()
-    async with AsyncExitStack() as stack:
-        plugins, custodian, store = await store_beside(settings, stack)
+    async with store_beside(settings) as (plugins, custodian, store):
         stores = plugins.key_stores(settings.key_stores)
         writable = writable_of(stores)
         # The first key may be made before the first start.

@@ -9,7 +9,6 @@ import contextlib
 import secrets
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,8 +57,8 @@ def import_(settings: Settings, file: Any) -> None:
 async def _store(settings: Settings) -> AsyncIterator[Store]:
     from identity_commands.beside import store_beside
 
-    async with AsyncExitStack() as stack:
-        yield (await store_beside(settings, stack))[2]
+    async with store_beside(settings) as (_, _, store):
+        yield store
 
 
 async def import_proofs(store: Store, proofs: Sequence[StoredProof]) -> int:

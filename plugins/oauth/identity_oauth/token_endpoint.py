@@ -79,11 +79,7 @@ class TokenEndpoint(Struct, frozen=True):
     async def __call__(self, request: Request) -> Answer:
         """Answer a request for a token. Raises ``OauthRefusal``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what
         IssueToken raises."""
-        if (found := self.mismatch()) is not None:
-            raise found
-        if request.header("authorization") is not None or request.header("x-api-key") is not None:
-            raise AuthRequired(f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
-        form = form_members(request.body_octets)
+        form = read_form(request, self.mismatch, f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
         answer = await self.grants.get(form.get("grant_type", ""), self._client_credentials)(request, form)
         return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
 
@@ -121,6 +117,16 @@ class TokenEndpoint(Struct, frozen=True):
         if resource not in known:
             raise OauthRefusal("invalid_target", "The resource is unknown.", {"supported": known})
         return resource
+
+
+def read_form(request: Request, mismatch: Callable[[], IdentityError | None], refused: str) -> Mapping[str, str]:
+    """Return the members of a form. Raises ``AuthRequired`` with the text ``refused`` for a request that authenticates by a header, and
+    what ``mismatch`` returns."""
+    if (found := mismatch()) is not None:
+        raise found
+    if request.header("authorization") is not None or request.header("x-api-key") is not None:
+        raise AuthRequired(refused)
+    return form_members(request.body_octets)
 
 
 async def authorize(request: Request) -> Answer:

@@ -12,17 +12,16 @@ from typing import Final
 from msgspec import Struct
 
 from identity_codec.values import replace
-from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.domain.activity import Event
 from identity_core.domain.dids.did import Did
-from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest
+from identity_core.errors import AuthFailed, IdentityError, InvalidRequest
 from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.use_cases.record import Record
 from identity_oauth.domain.authorization_code import NATIVE_REDIRECT, withdrawal_of
 from identity_oauth.domain.client_assertion import AUTH_METHOD
 from identity_oauth.domain.tokens import API_KEY, AccessToken, OauthRefusal
-from identity_oauth.token_endpoint import MAX_BODY, OPERATION, authenticated
+from identity_oauth.token_endpoint import MAX_BODY, OPERATION, authenticated, read_form
 from identity_oauth.use_cases.authorization import NATIVE
 from identity_oauth.use_cases.client_assertions import AuthenticateClient
 from identity_oauth.use_cases.tokens import AuthenticateToken
@@ -88,11 +87,7 @@ class TokenStatus(Struct, frozen=True):
 
     def _form(self, request: Request) -> Mapping[str, str]:
         """Return the members of a form with a token, read only from the ledger that this service wrote."""
-        if (found := self.mismatch()) is not None:
-            raise found
-        if request.header("authorization") is not None or request.header("x-api-key") is not None:
-            raise AuthRequired("A client authenticates in the form, and not by a header.")
-        form = form_members(request.body_octets)
+        form = read_form(request, self.mismatch, "A client authenticates in the form, and not by a header.")
         if "token" not in form:
             raise InvalidRequest("token is missing.", details={"field": "token"})
         return form

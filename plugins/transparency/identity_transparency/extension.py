@@ -102,8 +102,7 @@ def witness_gauges(feeder: WitnessFeeder) -> Iterator[Gauge]:
 @contextlib.asynccontextmanager
 async def approvals_to_publish(settings: Settings) -> AsyncIterator[LogApprovals]:
     """Open what publishes approvals of did:webvh logs, beside a running service. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        plugins, _, store = await store_beside(settings, stack)
+    async with store_beside(settings) as (plugins, _, store):
         recorded = ReadWitnessedLog(plugins.ledger(settings.ledger.backend), BoundedCache(1))
         yield LogApprovals(recorded, StoredWitnessFiles(store.database, store.activity), SystemClock())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 
 from identity_records.audit import audit_of
 from identity_records.chain import require_line
@@ -27,7 +26,7 @@ from identity_transparency.opening import (
     checkpoint_keys,
     followed,
     load_remembered,
-    open_beside,
+    log_beside,
     open_log,
 )
 from identity_transparency.remembered import CheckpointFile
@@ -96,8 +95,7 @@ async def accept_rollback(
     if new_origin is not None:
         check_new_origin(settings, new_origin)
     with convert_storage_faults(settings):
-        async with AsyncExitStack() as stack:
-            logged, store = await open_beside(settings, stack)
+        async with log_beside(settings) as (logged, store):
             audit, memory = audit_of(store), CheckpointFile(checkpoint_file_of(settings))
             check, record = check_of(logged.ledger, store), Record(store.activity)
             accept = AcceptRollback(

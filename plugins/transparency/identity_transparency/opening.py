@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 from identity_commands.beside import store_beside
@@ -70,15 +69,15 @@ async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, cust
 @contextlib.asynccontextmanager
 async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]:
     """Open the log beside a running service, for the command line. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        opened, _ = await open_beside(settings, stack)
+    async with log_beside(settings) as (opened, _):
         yield opened
 
 
-async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[TransparencyLog, Store]:
-    """Open the log and the store under it beside a running service; ``stack`` closes them. Raises ``StartError``."""
-    plugins, custodian, store = await store_beside(settings, stack)
-    return await open_log(settings, plugins.ledger(settings.ledger.backend), store, custodian), store
+@contextlib.asynccontextmanager
+async def log_beside(settings: Settings) -> AsyncIterator[tuple[TransparencyLog, Store]]:
+    """Open the log and the store under it beside a running service. Raises ``StartError``."""
+    async with store_beside(settings) as (plugins, custodian, store):
+        yield await open_log(settings, plugins.ledger(settings.ledger.backend), store, custodian), store
 
 
 def checkpoint_file_of(settings: Settings) -> Path:
@@ -141,8 +140,7 @@ class IndexTools(Struct, frozen=True):
 @contextlib.asynccontextmanager
 async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
     """Open the index, the ledger and the DID methods, for the command line. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        plugins, _, store = await store_beside(settings, stack)
+    async with store_beside(settings) as (plugins, _, store):
         methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
         check = HeadCheck(methods, ledger, store.documents, store.quarantine)
         audit = IndexAudit(check, ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())

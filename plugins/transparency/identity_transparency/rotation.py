@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
 from datetime import timedelta
 
 from identity_commands.beside import store_beside
@@ -38,8 +37,7 @@ from identity_transparency.use_cases.service_log import ServiceLog
 @contextlib.asynccontextmanager
 async def log_key_rotation(settings: Settings) -> AsyncIterator[RotateServiceKey]:
     """Open the rotation of the log key, beside a running service. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        log, store = await _service_log(settings, stack)
+    async with _service_log(settings) as (log, store):
         # Two deadlines: an append that ran into one may still be done a moment later.
         settle = 2 * settings.ledger.deadline_seconds
         yield RotateServiceKey(log, store.index_rows, asyncio.sleep, settle)
@@ -48,8 +46,7 @@ async def log_key_rotation(settings: Settings) -> AsyncIterator[RotateServiceKey
 @contextlib.asynccontextmanager
 async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServiceKey]:
     """Open the replacement of the key of access tokens, beside a running service. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        log, _ = await _service_log(settings, stack)
+    async with _service_log(settings) as (log, _):
         keep = timedelta(seconds=settings.token.lifetime_seconds) + jose.LEEWAY
         name_of, number = service_keys.token_key_name, settings.token.key_number
         yield ReplaceServiceKey(log, service_keys.TOKEN, name_of, number, 1, keep, no_succession)
@@ -82,8 +79,7 @@ class RotateSeal(Struct, frozen=True):
 @contextlib.asynccontextmanager
 async def seal_rotation(settings: Settings) -> AsyncIterator[RotateSeal]:
     """Open the resealing beside a running service, if the custodian supports it. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        _, custodian, store = await store_beside(settings, stack)
+    async with store_beside(settings) as (_, custodian, store):
         if not isinstance(custodian, ResealingCustodian):
             raise StartError(
                 f"the custodian {settings.custodian.backend} seals nothing under a key that can be rotated",
@@ -96,26 +92,26 @@ async def seal_rotation(settings: Settings) -> AsyncIterator[RotateSeal]:
 @contextlib.asynccontextmanager
 async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServiceKey]:
     """Open the replacement of the key of checkpoints, beside a running service. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        log, store = await _service_log(settings, stack)
+    async with _service_log(settings) as (log, store):
         custodian = log.writer.signer.custodian
         logged = await open_log(settings, log.writer.ledger, store, custodian)
         sign = SignSuccession(custodian, logged.signer.key.name)
         yield ReplaceServiceKey(log, service_keys.CHECKPOINT, checkpoint_key_name, 1, 0, OVERLAP, sign)
 
 
-async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[ServiceLog, Store]:
-    """Open the service log for writing beside a running service, and the store under it; ``stack`` closes them."""
+@contextlib.asynccontextmanager
+async def _service_log(settings: Settings) -> AsyncIterator[tuple[ServiceLog, Store]]:
+    """Open the service log for writing beside a running service, and the store under it."""
     clock = SystemClock()
-    plugins, custodian, store = await store_beside(settings, stack)
-    methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
-    signer = await LogSigner.open(custodian)
-    check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-    follow = await followed(signer, ledger, store, check)
-    reader = DidReader(methods, store.documents, clock, check)
-    writer = DidWriter(reader, methods, ledger, store.documents, signer, clock, None)
-    log = ServiceLog(writer, follow, service_method(methods), TransparencyTree(store.database), origin_of(settings))
-    return log, store
+    async with store_beside(settings) as (plugins, custodian, store):
+        methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
+        signer = await LogSigner.open(custodian)
+        check = HeadCheck(methods, ledger, store.documents, store.quarantine)
+        follow = await followed(signer, ledger, store, check)
+        reader = DidReader(methods, store.documents, clock, check)
+        writer = DidWriter(reader, methods, ledger, store.documents, signer, clock, None)
+        tree, origin = TransparencyTree(store.database), origin_of(settings)
+        yield ServiceLog(writer, follow, service_method(methods), tree, origin), store
 
 
 def service_method(methods: Mapping[str, DidMethod]) -> PreRotatingDidMethod:

@@ -11,12 +11,11 @@ import os
 import shlex
 import tempfile
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 from identity_records.audit import audit_of
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys, SignedByAnother
-from identity_transparency.opening import check_new_origin, check_of, checkpoint_file_of, load_remembered, open_beside
+from identity_transparency.opening import check_new_origin, check_of, checkpoint_file_of, load_remembered, log_beside
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.project import TransparencyLog
@@ -95,8 +94,7 @@ async def verify_server(settings: Settings, known: Known) -> VerifiedServer:
         findings = (await examine(copy, deep=True)).findings
         end = await end_of(copy)
         notes = [one.checkpoint for one in _believed(end.keys, kept, known)]
-        async with AsyncExitStack() as stack:
-            logged, store = await open_beside(copy, stack)
+        async with log_beside(copy) as (logged, store):
             await _require_one_history(logged, store, notes)
     entries = max([end.remembered.checkpoint.size, *(one.size for one in notes)])
     return VerifiedServer(end.key, end.remembered, entries, findings)
@@ -208,8 +206,7 @@ async def _gone_on(
     """Return the result of the restore, and the checkpoint to store after it."""
     if new_origin is not None:
         check_new_origin(copy, new_origin)
-    async with AsyncExitStack() as stack:
-        logged, store = await open_beside(copy, stack)
+    async with log_beside(copy) as (logged, store):
         tree = await logged.follower.now()
         if new_origin == logged.signer.key.name:
             raise StartError("the log has this name already", new_origin, "take a name that no log of yours has had")

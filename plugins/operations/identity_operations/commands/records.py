@@ -95,8 +95,7 @@ async def _erasure(settings: Settings) -> AsyncIterator[EraseHolder]:
     from identity_operations.erasure import EraseHolder
     from identity_operations.retention import StoredRecords
 
-    async with contextlib.AsyncExitStack() as stack:
-        plugins, _, store = await store_beside(settings, stack)
+    async with store_beside(settings) as (plugins, _, store):
         records = StoredRecords(store.database, extensions_on(plugins, store.database).retention_rules())
         yield EraseHolder(records, Record(store.activity), SystemClock())
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
 
-from identity_transparency.opening import check_of, index_tools, load_remembered, open_beside
+from identity_transparency.opening import check_of, index_tools, load_remembered, log_beside
 from identity_transparency.read_only import open_plugins, open_store
 from identity_transparency.tree import TransparencyTree
 from msgspec import Struct
@@ -137,8 +136,7 @@ async def repair_index(settings: Settings, findings: Sequence[Finding]) -> Repai
     kinds = {one.kind for one in findings}
     is_tree = "tile" in kinds and not kinds & {"ledger", "storage"}
     if is_tree:
-        async with AsyncExitStack() as stack:
-            logged, store = await open_beside(settings, stack)
+        async with log_beside(settings) as (logged, store):
             await TransparencyTree(store.database).drop_projections((await logged.ledger.head()).sequence)
             await logged.follower.now()
     return Repaired(done, failed, is_tree)

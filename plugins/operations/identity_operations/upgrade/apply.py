@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -209,8 +208,7 @@ def _looked(
 
 
 async def _record(settings: Settings, steps: Sequence[str], of: datetime | None) -> None:
-    async with AsyncExitStack() as stack:
-        _, _, store = await store_beside(settings, stack)
+    async with store_beside(settings) as (_, _, store):
         event = Event(details={"steps": list(steps), "backupOf": None if of is None else printed(of)})
         now = SystemClock().now()
         await Record(store.activity)(RequestContext("upgradeInstallation", OPERATOR), event, now, durable=True)
