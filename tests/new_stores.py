@@ -21,7 +21,7 @@ from identity_core.store import Store
 FILE = "identity.sqlite"
 
 _open = Store.open
-_read_steps = migrations.read_steps
+_read_steps = migrations._steps
 _read_once = functools.cache(_read_steps)
 
 
@@ -30,7 +30,7 @@ def read_steps(package: str, dialect: str) -> list[migrations.Step]:
     return (_read_once if package.startswith("identity_") else _read_steps)(package, dialect)
 
 
-migrations.read_steps = read_steps
+migrations._steps = read_steps
 
 
 def _make_store() -> tuple[bytes, int]:
@@ -62,7 +62,7 @@ def open_copied(_: type[Store], data_dir: Path, database_url: str | None = None,
     """Return what ``Store.open`` returns."""
     place = data_dir / FILE
     is_new = data_dir.is_dir() and not place.exists()
-    if database_url is None and is_new and not choices.get("read_only") and migrations.read_steps is read_steps:
+    if database_url is None and is_new and not choices.get("read_only") and migrations._steps is read_steps:
         _copy(place)
     return _open(data_dir, database_url, **choices)
 

@@ -211,6 +211,7 @@ PACKAGES = (
     "identity_client",
     "identity_core.database",
     "identity_isolation",
+    "identity_operations.kernel_tables",
 )
 
 

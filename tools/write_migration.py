@@ -2,7 +2,7 @@
 
     python -m tools.write_migration what_it_does
 
-Alembic (extra ``checks``) compares the tables that ``tools/tables`` declares with those that the steps make. Rows that must be
+Alembic (extra ``checks``) compares the tables that ``identity.tables`` declare with those that the steps make. Rows that must be
 moved are added by hand. First add, later remove, so that the version before still works.
 """
 
@@ -22,7 +22,7 @@ from alembic.operations.ops import MigrateOperation, OpContainer
 from sqlalchemy import Connection, MetaData, create_engine
 
 from identity_core.store import Store, migrations
-from tools.tables import declared_tables
+from identity_core.store.tables import declared_tables
 
 STEPS = Path(migrations.__file__).parent
 

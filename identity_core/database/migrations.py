@@ -74,7 +74,7 @@ def migrate(database: Database, package: str, prefix: str, *, adopt: Adopt | Non
     """
     if _PREFIX.fullmatch(prefix) is None:
         raise ValueError(f"not a table prefix: {prefix!r}")
-    steps, table = read_steps(package, database.dialect), f"{prefix}migrations"
+    steps, table = _steps(package, database.dialect), f"{prefix}migrations"
     try:
         missing = database.read_now(lambda transaction: _missing(transaction, table, steps))
     except (DatabaseUnavailable, DatabaseMismatch, DatabaseForbidden, MigrationFailed):
@@ -89,8 +89,7 @@ def migrate(database: Database, package: str, prefix: str, *, adopt: Adopt | Non
         database.write_now(lambda transaction: _run(transaction, database.dialect, table, steps, adopt))
 
 
-def read_steps(package: str, dialect: str) -> list[Step]:
-    """Return the steps of a package, in their order. Raises ``MigrationFailed``: when a number is missing or double."""
+def _steps(package: str, dialect: str) -> list[Step]:
     found = []
     for file in resources.files(package).iterdir():
         match = _FILE.fullmatch(file.name)

@@ -36,7 +36,8 @@ from identity_core.database.sqlite_connection import Connection, translated
 
 
 class Look(Struct, eq=False):
-    """A ``Database`` that can only be read. ``driver`` is the connection itself; it cannot change anything either."""
+    """A ``Database`` that can only be read. ``driver`` is the connection itself, for a library with its own
+    statements; it cannot change anything either."""
 
     dialect: Dialect
     _transaction: Transaction

@@ -148,7 +148,6 @@ OF_FINDINGS = {
     "database.tables": [
         (TYPED, "test_broken_file_is_restored"),
         (TYPED, "test_added_row_is_removed"),
-        ("test_doctor_tables", "test_steps_that_cannot_run_here_are_named"),
     ],
     "database.index": [
         ("tests.attack.test_index_tampering", "test_no_edit_of_a_row_is_believed_and_no_other_did_suffers")

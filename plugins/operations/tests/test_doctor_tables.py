@@ -13,7 +13,6 @@ import psycopg
 import pytest
 from identity_operations.checks import database as doctor_database
 
-from identity_core.database import migrate, migrations
 from identity_core.extension.declaration import Diagnosis
 from identity_core.settings import Settings, load
 from identity_core.store import Store
@@ -159,40 +158,6 @@ def test_several_differences_are_one_finding(installation: tuple[Settings, Chang
     (one,) = check_tables(settings)
     assert one.says.count("missing") == doctor_database.SHOWN
     assert one.says.endswith("; and 1 more")
-
-
-def run_steps(settings: Settings, package: str, prefix: str) -> None:
-    """Run the steps of an extension, as its first start does."""
-    store = Store.open(settings.data_dir, settings.database_url)
-    migrate(store.database, package, prefix)
-    asyncio.run(store.close())
-
-
-def test_table_of_an_extension_is_compared(installation: tuple[Settings, Change]) -> None:
-    settings, change = installation
-    run_steps(settings, "identity_consents.migrations", "consents_")
-    assert [one.state for one in check_tables(settings)] == ["ok"]
-    change("DROP INDEX ix_consents_requests_expires_at")
-    (one,) = check_tables(settings)
-    assert one.says.endswith("the index ix_consents_requests_expires_at of consents_requests is missing")
-
-
-def test_steps_that_cannot_run_here_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asyncio.run(Store.open(tmp_path).close())
-    settings = load(environment={}, overrides={"data_dir": tmp_path})
-    packages = {"store_migrations": "identity_core.store.migrations", "audit_lines": "strange.steps"}
-    monkeypatch.setattr(doctor_database, "_step_packages", lambda _: packages)
-    steps, strange = migrations.read_steps, migrations.Step(1, "0001_x.sql", "CREATE TABLE x (y z) PARTITION BY z;\n")
-    monkeypatch.setattr(
-        migrations,
-        "read_steps",
-        lambda package, dialect: [strange] if package == "strange.steps" else steps(package, dialect),
-    )
-    in_file(tmp_path, "DROP INDEX ix_usage_day")
-    first, second = check_tables(settings)
-    assert (first.state, second.state) == ("warn", "fail")
-    assert first.says.startswith("the tables of strange.steps cannot be compared: ")
-    assert second.says.endswith("the index ix_usage_day of usage is missing")
 
 
 def test_older_database_is_not_compared_with_new_tables(

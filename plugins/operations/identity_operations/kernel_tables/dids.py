@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, Integer, LargeBinary, PrimaryKeyConstraint, Text
 from sqlmodel import Field
 
-from tools.tables import Name, RowNumber, StoreModel, partial_index
+from identity_core.store.tables import Name, RowNumber, StoreModel, partial_index
 
 
 class DidVersion(StoreModel, table=True):

@@ -1,13 +1,13 @@
-"""The tables of the store as SQLModel classes, from which ``tools.write_migration`` writes the next step.
+"""The base class of the declared tables. The extension with ``identity doctor`` declares those of the kernel.
 
-The steps make the tables and ship; these classes do not. A test compares both on each database. Times are microseconds
-since 1970 (UTC) unless a name contains seconds; hashes and documents are raw bytes.
+The steps of ``migrations/`` are generated from the declarations and checked against them. Statements are written by
+hand elsewhere, or made by ``records.py``. Only the generator of a step, ``identity doctor`` and tests import this
+module. Times are microseconds since 1970 (UTC) unless a name contains seconds; hashes and documents are raw bytes.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from importlib.metadata import entry_points
 from typing import ClassVar
 
 from sqlalchemy import BigInteger, Index, Integer, MetaData, Text, text
@@ -42,7 +42,7 @@ class StoreModel(SQLModel):
 
 
 def declared_tables() -> MetaData:
-    """Return the tables that the modules of this package declare."""
-    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        importlib.import_module(module.name)
+    """Return the tables that installed distributions declare by the entry point ``identity.tables``."""
+    for declared in entry_points(group="identity.tables"):
+        declared.load()
     return metadata_of_store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text
 from sqlmodel import Field
 
-from tools.tables import Name, RowNumber, StoreModel
+from identity_core.store.tables import Name, RowNumber, StoreModel
 
 
 class AuditLine(StoreModel, table=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint
 from sqlmodel import Field
 
-from tools.tables import Name, StoreModel, partial_index
+from identity_core.store.tables import Name, StoreModel, partial_index
 
 
 class InvocationRow(StoreModel, table=True):

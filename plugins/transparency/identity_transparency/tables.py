@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Integer, LargeBinary, PrimaryKeyConstraint, Text
 from sqlmodel import Field
 
-from tools.tables import Name, StoreModel
+from identity_core.store.tables import Name, StoreModel
 
 
 class TransparencyTile(StoreModel, table=True):
