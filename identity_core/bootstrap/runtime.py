@@ -25,7 +25,7 @@ from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.auth.tagged import KeyStoreWatch
-from identity_core.use_cases.background import AttendCustodian, Repeating, erasing_time
+from identity_core.use_cases.background import AttendCustodian, Repeating
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
@@ -48,7 +48,6 @@ async def begin_jobs(
     """Bring the index up to the ledger, and run all jobs until the stack is closed. Raises ``StartError``: when the
     ledger does not fit."""
     clock, check, custodian = SystemClock(), reader.check, signer.custodian
-    await store.end_dead_requests(settings.data_dir, erasing_time(clock))
     if isinstance(custodian, AttendedCustodian):
         attend = AttendCustodian(custodian)
         # After this, a rotation that begins while this process starts is noticed.

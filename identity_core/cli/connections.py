@@ -207,11 +207,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def write(self, data: bytes) -> None:
         """Write a part of an answer. The head is written together with the first part of the body, because each write
         is a system call. A closed connection takes nothing: the client has gone."""
-        if self.transport.is_closing():
-            return
         if self._answer_head is None and self.cycle.response_started:
             self._answer_head = data
-        else:
+        elif not self.transport.is_closing():
             self.transport.write((self._answer_head or b"") + data)
             self._answer_head = b""
 

@@ -6,13 +6,11 @@ One database, ``identity.sqlite`` or the operator's server; one writer a process
 from __future__ import annotations
 
 import secrets
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from identity_core.database import MAPPED_MEBIBYTES, READERS, Database, open_database
-from identity_core.database.files import FileLock
 from identity_core.store import migrations
 from identity_core.store.challenges import StoredSpentChallenges
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
@@ -40,7 +38,6 @@ class Store:
 
     def __init__(self, database: Database, secret: bytes) -> None:
         self.database = database
-        self._serving: FileLock | None = None
         self.row_mac = partial(RowMac, secret)
         self.quarantine = QuarantinedDids(database)
         self.activity = StoredEvents(database)
@@ -85,26 +82,13 @@ class Store:
         migrations.bring_up(database)
         return cls(database, secret)
 
-    async def end_dead_requests(self, folder: Path, now: datetime) -> None:
-        """End the reservations of killed processes, so that their requests can be repeated at once. Do nothing on a server, or while
-        another process serves these files: every serving process shares the lock ``serving.lock`` until it ends."""
-        if self.database.dialect == "sqlite":
-            self._serving = FileLock(folder / "serving.lock")
-            if self._serving.try_acquire():
-                await self.idempotency.release_all(now)
-                await self.invocations.release_all()
-            self._serving.acquire(shared=True)
-
     async def is_new(self) -> bool:
         """Return whether nothing was ever recorded in it."""
+        if not await self.documents.is_empty():
+            return False
         lines = "SELECT 1 FROM audit_lines LIMIT 1"
-        return (
-            await self.documents.is_empty()
-            and await self.database.read(lambda reading: reading.execute(lines).fetchone()) is None
-        )
+        return await self.database.read(lambda reading: reading.execute(lines).fetchone()) is None
 
     async def close(self) -> None:
         """Complete the queued writes and close the database. A second call does nothing."""
         await self.database.close()
-        if self._serving is not None:
-            self._serving.close()

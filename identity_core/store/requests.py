@@ -43,7 +43,6 @@ UPDATE idempotency_keys SET status = :status, headers = :headers, body = :body, 
 """  # noqa: S608
 _ABANDON = f"DELETE FROM idempotency_keys {_OURS} AND body IS NULL"  # noqa: S608
 _RELEASE = f"UPDATE idempotency_keys SET begun_at = :released {_OURS}"  # noqa: S608
-_RELEASE_ALL = "UPDATE idempotency_keys SET begun_at = :leased_from WHERE begun_at > :leased_from AND status IS NULL"
 # A commit without a change would not reach the disk, and lines before it are not durable by themselves.
 # SQLite does not write a page for a row that is updated to what it is.
 _TOUCH = "INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at, body) VALUES ('touch', '', 0, :body)"
@@ -114,10 +113,6 @@ class StoredIdempotencyKeys(Repository):
                 transaction.execute(_RELEASE, parameters)
 
         await self._database.write(free, durable=False)
-
-    async def release_all(self, now: datetime) -> None:
-        """End every lease, for a process that starts while no other one serves."""
-        await self._change(_RELEASE_ALL, {"leased_from": micros(now - self._lease)}, durable=False)
 
     async def forget(self, now: datetime, *, limit: int) -> int:
         return await self._forget(_FORGET_KEYS, {"kept_from": micros(now - self._retention), "limit": limit})

@@ -11,7 +11,7 @@ from tests.architecture.sizes import CORE, Size, code_lines, package_sizes, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (201, 7),
+    ".": (205, 7),
     "api": (2_679, 25),
     "bootstrap": (755, 7),
     "cli": (939, 9),
@@ -21,7 +21,7 @@ LIMITS = {
     "plugin": (1_218, 11),
     "ports": (549, 15),
     "settings": (853, 6),
-    "store": (1_749, 16),
+    "store": (1_767, 17),
     "throttle": (220, 3),
     "use_cases": (2_921, 34),
 }

@@ -277,11 +277,10 @@ async def first(order: Mapping[str, Any], world: World) -> dict[str, Any]:
 
 
 async def again(order: Mapping[str, Any], world: World) -> dict[str, Any]:
-    """Sends it again, twice, and counts what there is. On a server the lease of the first ends before; on files a new process ends it."""
+    """Sends it again, twice, when the lease of the first is up; counts what there is."""
     defaults = StoredIdempotencyKeys.__init__.__kwdefaults__
     assert defaults is not None
-    if order["url"] is not None:
-        defaults["lease"] = timedelta(0)
+    defaults["lease"] = timedelta(0)
 
     async def use(client: httpx.AsyncClient, _: Any) -> dict[str, Any]:
         one = Requester(client, world, {"Idempotency-Key": order["name"]})

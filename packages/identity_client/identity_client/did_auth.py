@@ -68,7 +68,7 @@ class Signer(Hidden, Struct, frozen=True):
 
         ``purpose``, ``digest`` (``hash_body``) and ``target`` (path and query) are what the caller means to authorise. A ``digest`` of
         None is no body, a ``target`` of None a challenge that names none. ``origin`` is the service that is called, None where the caller
-        knows whose the challenge is. Raises ``ChallengeRefused`` for a text that is not a challenge for this DID, or not bound to exactly that,
+        knows whose the challenge is. Raises ``ChallengeRefused`` for a text that is not a challenge for this DID, or not bound to that,
         and ``ForeignOrigin`` for a challenge that a service had from another.
 
         A challenge without purpose is refused, and one for a change of the DID without the hash of a body: in the log of a DID without

@@ -195,7 +195,8 @@ class ApiKeyAdministration(Struct, frozen=True):
         grace = timedelta(seconds=value_or(wanted.grace_seconds, 0))
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
-        if not grace and context.attempt is not None and context.caller.key == key_id:
+        own = context.caller.key
+        if not grace and context.attempt is not None and own is not None and own.id == key_id:
             raise InvalidRequest(
                 "A key that ends at once cannot fetch a lost answer with its Idempotency-Key.",
                 details={"field": "graceSeconds", "remedy": "Send graceSeconds, such as 60, or no Idempotency-Key."},
