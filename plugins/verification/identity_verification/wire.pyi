@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
-from identity_core.wire import Anchor, AskedCredential, AskedPredicate, AttributeReference, HolderConsent, IBCT, ZKPredicate, ZKProof
+from identity_core.wire import Anchor, AskedCredential, AskedPredicate, AttributeReference, HolderConsent, IBCT, StatusListEpoch, ZKPredicate, ZKProof
 
 DOCUMENT: bytes
 
@@ -144,6 +144,7 @@ class VerificationResult(Struct, frozen=True, kw_only=True):
     question: ShownQuestion | None
     issuer_did: str | None
     schema_id: str | None
+    status_lists: tuple[StatusListEpoch, ...] | UnsetType = UNSET
     anchor: Anchor | None
 
 class VerifierChallenge(Struct, frozen=True, kw_only=True):
