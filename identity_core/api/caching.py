@@ -114,9 +114,7 @@ def unless_known(request: Request, etag: str, answer: Answer) -> Answer:
     """Return ``answer``, or 304 when If-None-Match lists its ``etag``, compared weakly, or is ``*`` (RFC 9110 §13.1.2).
 
     A malformed header, and one that is longer than the document allows, matches nothing."""
-    header = request.header("if-none-match")
-    if header is None:
-        return answer
+    header = request.header("if-none-match") or ""
     is_known = header.strip() == "*" or etag in [tag.removeprefix("W/") for tag in entity_tags(header) or ()]
     return answer.not_modified if is_known else answer
 

@@ -78,12 +78,7 @@ async def _end_dead_requests(folder: Path, store: Store, stack: AsyncExitStack) 
 
 
 async def _keep_index(
-    settings: Settings,
-    guard: RollbackGuard,
-    signer: LogSigner,
-    check: HeadCheck,
-    store: Store,
-    stack: AsyncExitStack,
+    settings: Settings, guard: RollbackGuard, signer: LogSigner, check: HeadCheck, store: Store, stack: AsyncExitStack
 ) -> tuple[Repeating | None, IndexRepair, RecordSuspicions]:
     """Bring the index up to the ledger, compare a sample of it with the ledger, and keep it up to date. If the ledger
     is not the one from which the index was made, raise.

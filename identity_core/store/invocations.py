@@ -63,8 +63,7 @@ WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AN
 """
 _RELEASE_ALL = "UPDATE invocations SET lease_until = 0 WHERE lease_until > 0 AND outcome IS NULL"
 _AMEND = """
-UPDATE invocations SET details = :details
-WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
+UPDATE invocations SET details = :details WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
 """
 
 
