@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, closing
 from operator import attrgetter
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -51,7 +50,8 @@ async def begin_jobs(
     ledger does not fit."""
     clock, check, custodian = SystemClock(), reader.check, signer.custodian
     if settings.database_url is None:
-        await _end_dead_requests(settings.data_dir, store, stack)
+        lock = stack.enter_context(closing(FileLock(settings.data_dir / "serving.lock")))
+        await store.end_dead_requests(lock, erasing_time(clock))
     if isinstance(custodian, AttendedCustodian):
         attend = AttendCustodian(custodian)
         # After this, a rotation that begins while this process starts is noticed.
@@ -65,16 +65,6 @@ async def begin_jobs(
     if settings.database_url is not None:
         watch.spare(repair, suspicions, follow)
     return Jobs(signer, suspicions, watch)
-
-
-async def _end_dead_requests(folder: Path, store: Store, stack: AsyncExitStack) -> None:
-    """End the reservations of killed processes, so that their requests can be repeated at once, unless another process
-    serves these files. Every serving process shares the lock until it ends."""
-    lock = stack.enter_context(closing(FileLock(folder / "serving.lock")))
-    if lock.try_acquire():
-        await store.idempotency.release_all(erasing_time(SystemClock()))
-        await store.invocations.release_all()
-    lock.share()
 
 
 async def _keep_index(

@@ -74,7 +74,7 @@ class RequestedPredicate(Struct, frozen=True, kw_only=True):
     type: str
     value: str | list[Any] | dict[str, Any] | int | float | bool | None
 
-class StatusListEpoch(Struct, frozen=True, kw_only=True):
+class ResultStatusList(Struct, frozen=True, kw_only=True):
     list_id: str
     epoch: int
     begins: str
@@ -107,4 +107,4 @@ class VerifierRequestResult(Struct, frozen=True, kw_only=True):
     proof_id: str | None
     issuer_did: str | None
     schema_id: str | None
-    status_lists: tuple[StatusListEpoch, ...] | UnsetType = UNSET
+    status_lists: tuple[ResultStatusList, ...] | UnsetType = UNSET

@@ -196,7 +196,7 @@ def test_warning_of_a_format_is_passed_on() -> None:
 
 
 def test_only_verified_proof_of_a_set_is_shown() -> None:
-    """VC Data Integrity 1.0 §2.1.1: the proofs of a set are independent. Only one of them was verified here."""
+    """The proofs of a set are independent (VC Data Integrity 1.0, "Proof Sets"). Only one of them was verified here."""
     own, other = {"cryptosuite": "toy+text", "proofValue": "z1"}, {"cryptosuite": "eddsa-rdfc-2022", "proofValue": "z2"}
     alone = verify(toy(), {"name": "Hana", "proof": own})
     assert (alone.shown, alone.warnings) == ({"name": "Hana", "proof": own}, [])

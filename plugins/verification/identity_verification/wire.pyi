@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
-from identity_core.wire import Anchor, AskedCredential, AskedPredicate, AttributeReference, HolderConsent, IBCT, StatusListEpoch, ZKPredicate, ZKProof
+from identity_core.wire import Anchor, AskedCredential, AskedPredicate, AttributeReference, HolderConsent, IBCT, ZKPredicate, ZKProof
 
 DOCUMENT: bytes
 
@@ -129,6 +129,12 @@ class ShownQuestion(Struct, frozen=True, kw_only=True):
     either: tuple[tuple[int, ...], ...]
     pseudonym: str | None
     pseudonym_value: str | None | UnsetType = UNSET
+
+class StatusListEpoch(Struct, frozen=True, kw_only=True):
+    list_id: str
+    epoch: int
+    begins: str
+    ends: str
 
 class VerificationResult(Struct, frozen=True, kw_only=True):
     verified: bool
