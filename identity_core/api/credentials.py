@@ -201,12 +201,7 @@ def describe(
 
 
 def verifiable_credential(
-    credential: Credential,
-    witness: Witness,
-    base_url: str,
-    bound_format: BoundFormat | None,
-    *,
-    with_signature: bool,
+    credential: Credential, witness: Witness, base_url: str, bound_format: BoundFormat | None, *, with_signature: bool
 ) -> wire.VerifiableCredential:
     """Return the input of ``domain/credentials/verifiable_credential.py``."""
     binding = credential.binding

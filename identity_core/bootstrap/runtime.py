@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from operator import attrgetter
 from typing import Final
 
@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from identity_codec.values import Hidden
 from identity_core.bootstrap.ports import SystemClock
+from identity_core.database.files import FileLock
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.extension.choice import ChosenExtensions, InstalledExtension, extensions_on, in_order
 from identity_core.files import install_command
@@ -25,7 +26,7 @@ from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.auth.tagged import KeyStoreWatch
-from identity_core.use_cases.background import AttendCustodian, Repeating
+from identity_core.use_cases.background import AttendCustodian, Repeating, erasing_time
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
@@ -48,6 +49,9 @@ async def begin_jobs(
     """Bring the index up to the ledger, and run all jobs until the stack is closed. Raises ``StartError``: when the
     ledger does not fit."""
     clock, check, custodian = SystemClock(), reader.check, signer.custodian
+    if settings.database_url is None:
+        lock = stack.enter_context(closing(FileLock(settings.data_dir / "serving.lock")))
+        await store.end_dead_requests(lock, erasing_time(clock))
     if isinstance(custodian, AttendedCustodian):
         attend = AttendCustodian(custodian)
         # After this, a rotation that begins while this process starts is noticed.
@@ -64,12 +68,7 @@ async def begin_jobs(
 
 
 async def _keep_index(
-    settings: Settings,
-    guard: RollbackGuard,
-    signer: LogSigner,
-    check: HeadCheck,
-    store: Store,
-    stack: AsyncExitStack,
+    settings: Settings, guard: RollbackGuard, signer: LogSigner, check: HeadCheck, store: Store, stack: AsyncExitStack
 ) -> tuple[Repeating | None, IndexRepair, RecordSuspicions]:
     """Bring the index up to the ledger, compare a sample of it with the ledger, and keep it up to date. If the ledger
     is not the one from which the index was made, raise.

@@ -38,9 +38,9 @@ class FileLock:
             return True
         return False
 
-    def acquire(self) -> None:
-        """Wait for the lock and take it."""
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+    def acquire(self, *, shared: bool = False) -> None:
+        """Wait for the lock and take it. With ``shared``, other processes can share it; an exclusive lock becomes a shared one."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
 
     def release(self) -> None:
         """Release the lock. It is not an error if it is not held."""

@@ -6,11 +6,13 @@ One database, ``identity.sqlite`` or the operator's server; one writer a process
 from __future__ import annotations
 
 import secrets
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from identity_core.database import MAPPED_MEBIBYTES, READERS, Database, open_database
+from identity_core.database.files import FileLock
 from identity_core.store import migrations
 from identity_core.store.challenges import StoredSpentChallenges
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
@@ -88,6 +90,14 @@ class Store:
             return False
         lines = "SELECT 1 FROM audit_lines LIMIT 1"
         return await self.database.read(lambda reading: reading.execute(lines).fetchone()) is None
+
+    async def end_dead_requests(self, lock: FileLock, now: datetime) -> None:
+        """End the reservations of killed processes, so that their requests can be repeated at once, unless another process serves these
+        files. Every serving process shares ``lock`` until it ends."""
+        if lock.try_acquire():
+            await self.idempotency.release_all(now)
+            await self.invocations.release_all()
+        lock.acquire(shared=True)
 
     async def close(self) -> None:
         """Complete the queued writes and close the database. A second call does nothing."""

@@ -61,9 +61,9 @@ _RELEASE = """
 UPDATE invocations SET lease_until = 0
 WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AND lease = :lease
 """
+_RELEASE_ALL = "UPDATE invocations SET lease_until = 0 WHERE lease_until > 0 AND outcome IS NULL"
 _AMEND = """
-UPDATE invocations SET details = :details
-WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
+UPDATE invocations SET details = :details WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
 """
 
 
@@ -188,6 +188,10 @@ class StoredInvocations(Repository):
     async def release(self, lease: Lease) -> None:
         self._leased.discard(lease.token)
         await self._change(_RELEASE, _key(lease.invocation, lease.token), durable=False)
+
+    async def release_all(self) -> None:
+        """End every lease, for a process that starts while no other one serves."""
+        await self._change(_RELEASE_ALL, {}, durable=False)
 
     async def amend(self, lease: Lease, anchor: Anchor) -> None:
         row = _key(lease.invocation, lease.token) | {"details": _anchor_json(anchor)}

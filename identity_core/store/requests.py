@@ -38,11 +38,10 @@ _CURRENT = "WHERE key_hash = :key_hash AND begun_at > :kept_from"
 _FIND = f"SELECT fingerprint, {_ANSWERS.columns} FROM idempotency_keys {_CURRENT}"  # noqa: S608 - made of constants
 _OURS = "WHERE key_hash = :key_hash AND begun_at = :since AND status IS NULL"
 _INTEND = f"UPDATE idempotency_keys SET body = :body {_OURS}"  # noqa: S608
-_COMPLETE = f"""
-UPDATE idempotency_keys SET status = :status, headers = :headers, body = :body, begun_at = :now {_OURS}
-"""  # noqa: S608
+_COMPLETE = f"UPDATE idempotency_keys SET status = :status, headers = :headers, body = :body, begun_at = :now {_OURS}"  # noqa: S608
 _ABANDON = f"DELETE FROM idempotency_keys {_OURS} AND body IS NULL"  # noqa: S608
 _RELEASE = f"UPDATE idempotency_keys SET begun_at = :released {_OURS}"  # noqa: S608
+_RELEASE_ALL = "UPDATE idempotency_keys SET begun_at = :leased_from WHERE begun_at > :leased_from AND status IS NULL"
 # A commit without a change would not reach the disk, and lines before it are not durable by themselves.
 # SQLite does not write a page for a row that is updated to what it is.
 _TOUCH = "INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at, body) VALUES ('touch', '', 0, :body)"
@@ -114,6 +113,10 @@ class StoredIdempotencyKeys(Repository):
 
         await self._database.write(free, durable=False)
 
+    async def release_all(self, now: datetime) -> None:
+        """End every lease, for a process that starts while no other one serves."""
+        await self._change(_RELEASE_ALL, {"leased_from": micros(now - self._lease)}, durable=False)
+
     async def forget(self, now: datetime, *, limit: int) -> int:
         return await self._forget(_FORGET_KEYS, {"kept_from": micros(now - self._retention), "limit": limit})
 
@@ -133,9 +136,7 @@ ON CONFLICT (owner, day) DO UPDATE SET records = usage.records + excluded.record
 WHERE usage.records + excluded.records <= :most_records AND usage.octets + excluded.octets <= :most_octets
 RETURNING records
 """
-_REFUND = """
-UPDATE usage SET records = records - 1, octets = octets - :byte_count WHERE owner = :owner AND day = :day
-"""
+_REFUND = "UPDATE usage SET records = records - 1, octets = octets - :byte_count WHERE owner = :owner AND day = :day"
 _FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY day")
 
 
@@ -262,12 +263,6 @@ def _charge(transaction: Transaction, asked: Sequence[tuple[Charge, int]]) -> li
 
 def _is_counted(transaction: Transaction, charge: Charge, count: int) -> bool:
     most_records, most_octets = _most(charge)
-    row = {
-        "owner": charge.owner,
-        "day": charge.day,
-        "records": count,
-        "byte_count": count * charge.byte_count,
-        "most_records": most_records,
-        "most_octets": most_octets,
-    }
+    row = {"owner": charge.owner, "day": charge.day, "records": count, "byte_count": count * charge.byte_count}
+    row |= {"most_records": most_records, "most_octets": most_octets}
     return transaction.execute(_CHARGE, row).fetchone() is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+from datetime import datetime
 from typing import Any
 
 from pytest_bdd import given, parsers, then, when
@@ -252,3 +253,21 @@ def never_proven(world: World) -> None:
 @then(parsers.parse("it warns of {code:w}"))
 def warns(world: World, code: str) -> None:
     assert body_of(world.answer)["warnings"] == [code]
+
+
+@then("it names no status list")
+def names_no_list(world: World) -> None:
+    assert "statusLists" not in body_of(world.answer)
+
+
+@then("it names the published status list by which it states that")
+def names_its_list(world: World) -> None:
+    """The verifier learns as of which time the credential was not revoked."""
+    (named,) = body_of(world.answer)["statusLists"]
+    answer = world.call("getStatusGaps", gap_list_id=named["listId"], epoch=str(named["epoch"]))
+    assert answer.status_code == 200, answer.content
+    listed = body_of(answer)
+    assert listed["issuer"] == world.people["Ivo"].did
+    begins, ends = (datetime.fromisoformat(named[name]) for name in ("begins", "ends"))
+    assert begins.timestamp() == named["epoch"] * listed["period"]
+    assert (ends - begins).total_seconds() == listed["period"]

@@ -29,9 +29,7 @@ SCHEMA_TYPE: Final = "IdentityCredentialSchema"
 CRYPTOSUITE: Final = "identity-bbs-credential-1"
 BOUND_CRYPTOSUITE: Final = "identity-bbs-credential-2"
 
-_MEMBERS: Final = frozenset(
-    {"@context", "id", "type", "issuer", "validFrom", "credentialSchema", "credentialSubject", "proof"}
-)
+_MEMBERS: Final = {"@context", "id", "type", "issuer", "validFrom", "credentialSchema", "credentialSubject", "proof"}
 _OPTIONAL: Final = frozenset({"validUntil", "credentialStatus"})
 _PROOF: Final = frozenset({"type", "cryptosuite", "verificationMethod", "created", "proofPurpose", "proofValue"})
 _BOUND_PROOF: Final = _PROOF | {"header", "commitment", "holderTag"}

@@ -16,6 +16,7 @@ from identity_client.presentation import check_text
 from identity_client.verification import members_of
 from identity_codec import multibase, strict_json
 from identity_codec.strict_json import JsonValue
+from identity_codec.structs import plain
 from identity_codec.values import replace
 from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
@@ -65,6 +66,7 @@ def verify_octets(
     is checked too, on the ledger of the settings ``ledger`` if they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and
     what ``find_key`` raises."""
     from identity_bound_credentials.checks import SUITES
+    from identity_verification.answers import status_lists
     from identity_verification.domain.received import ReceivedProof
     from identity_verification.offline import GivenKeys, check_offline
 
@@ -86,6 +88,7 @@ def verify_octets(
         "verificationMethod": presented.verification_method,
         "schemaId": presented.schema.id,
         "context": presented.context.json,
+        "statusLists": plain(status_lists(presented)),
         # The ledger was asked whether the leaf of this proof was revoked.
         "unchecked": [
             *(name for name in verdict.unchecked if not (name == "revocation" and anchor and anchor["onLedger"])),
@@ -279,6 +282,7 @@ def _text(body: Mapping[str, Any]) -> str:
     lines += proven(body)
     lines += [f"issuer     {body['verificationMethod']}", f"schema     {body['schemaId']}"]
     lines += [f"audience   {body['context']['audience']}", f"proof id   {body['context']['proofId']}"]
+    lines += [f"status     as of {one['begins']} to {one['ends']}, list {one['listId']}" for one in body["statusLists"]]
     if body["anchor"] is not None:
         anchor = body["anchor"]
         where = f"block {anchor['blockNumber']}" if anchor["onLedger"] else "not asked (--ledger)"

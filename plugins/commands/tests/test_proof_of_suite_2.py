@@ -12,6 +12,7 @@ from identity_commands.proof_verify import verify, verify_octets
 from identity_prover_bbs.plugin import BbsProver
 from identity_verification.domain.verification import Expectation
 
+from identity_codec.times import parse
 from identity_core.errors import ProofInvalid
 from tests.presenting import AUDIENCE, CURVE, NONCE, NOW, Holder, Issuer, Scene, ask, seeded, target
 from tests.transparent_prover import TransparentProver
@@ -55,9 +56,18 @@ def test_false_expectation_is_refused(text: str, wrong: dict[str, Any]) -> None:
         verified(text, **wrong)
 
 
+def test_status_list_of_the_statement_is_named(text: str) -> None:
+    """The credential was not revoked as of that time; a later revocation is not seen."""
+    (named,) = verified(text)["statusLists"]
+    begins, ends = (parse(named[name]) for name in ("begins", "ends"))
+    assert begins <= NOW < ends
+    assert begins.timestamp() == named["epoch"] * (ends - begins).total_seconds()
+
+
 def test_missing_statement_is_reported() -> None:
     silent = target(status=False).prove()
-    assert verified(silent, requires=ALL - {"credentialStatus"})["verified"] is True
+    without = verified(silent, requires=ALL - {"credentialStatus"})
+    assert (without["verified"], without["statusLists"]) == (True, [])
     with pytest.raises(ProofInvalid) as refused:
         verified(silent)
     assert "credentialStatus" in refused.value.details["reason"]

@@ -74,6 +74,12 @@ class RequestedPredicate(Struct, frozen=True, kw_only=True):
     type: str
     value: str | list[Any] | dict[str, Any] | int | float | bool | None
 
+class ResultStatusList(Struct, frozen=True, kw_only=True):
+    list_id: str
+    epoch: int
+    begins: str
+    ends: str
+
 class VerifierRequest(Struct, frozen=True, kw_only=True):
     id: str
     status: str
@@ -101,3 +107,4 @@ class VerifierRequestResult(Struct, frozen=True, kw_only=True):
     proof_id: str | None
     issuer_did: str | None
     schema_id: str | None
+    status_lists: tuple[ResultStatusList, ...] | UnsetType = UNSET

@@ -88,13 +88,7 @@ class DidWebvh:
         return None
 
     def draft(
-        self,
-        state: DidState | None,
-        change: Change,
-        at: datetime,
-        *,
-        signer: str,
-        next_keys: LogKeys | None = None,
+        self, state: DidState | None, change: Change, at: datetime, *, signer: str, next_keys: LogKeys | None = None
     ) -> DraftedEntry:
         """Return the next entry. The controller's signature is checked here, because no entry will show it to any reader."""
         if isinstance(change, Create) and len(change.update_keys) != 1:

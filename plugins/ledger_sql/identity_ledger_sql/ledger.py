@@ -103,13 +103,7 @@ class SqlLedger:
 
     @classmethod
     def open(
-        cls,
-        data_dir: Path,
-        database_url: str | None,
-        *,
-        clock: Clock,
-        shared: Database | None = None,
-        **opening: Any,
+        cls, data_dir: Path, database_url: str | None, *, clock: Clock, shared: Database | None = None, **opening: Any
     ) -> SqlLedger:
         """Open the file, the server, or ``shared``, the store's database on that server. ``opening`` is for ``open_database``. Raises
         ``DatabaseError``: no start without it."""

@@ -47,12 +47,7 @@ async def open_oauth(kernel: Kernel) -> AsyncIterator[Contribution]:
     endpoints = frozenset(origin + path for path in (TOKEN_PATH, REVOKE_PATH, INTROSPECT_PATH))
     clients = AuthenticateClient(kernel.dids, kernel.challenges, kernel.clock, origin, endpoints)
     token = TokenEndpoint(
-        clients,
-        issue,
-        kernel.need(AuditRefusals),
-        resources,
-        kernel.refusal,
-        kernel.need(TokenGrants),
+        clients, issue, kernel.need(AuditRefusals), resources, kernel.refusal, kernel.need(TokenGrants)
     )
     metadata = resource_metadata_url(origin, INTERFACE)
     own = AuthenticateToken(kernel.dids, gate.api_keys, keys, kernel.clock, origin, kernel.challenges, metadata)

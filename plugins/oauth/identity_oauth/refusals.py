@@ -10,11 +10,7 @@ from identity_core.api.request import Answer, Headers
 from identity_core.errors import AuthFailed, IdentityError
 from identity_oauth.domain.tokens import OauthRefusal
 
-_KINDS: Final = {
-    "AUTH_FAILED": "invalid_client",
-    "AUTH_REQUIRED": "invalid_client",
-    "FORBIDDEN": "unauthorized_client",
-}
+_KINDS: Final = {"AUTH_FAILED": "invalid_client", "AUTH_REQUIRED": "invalid_client", "FORBIDDEN": "unauthorized_client"}
 _NOT_IN_A_DESCRIPTION: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 
 

@@ -53,10 +53,7 @@ VERIFICATIONS: Final = RetentionRule(
     roles=("holder", "verifier"),
 )
 LABELS: Final = RetentionRule(
-    kind="records_labels",
-    expired="updated_at <= :until ORDER BY id",
-    columns="id holder updated_at",
-    roles=("holder",),
+    kind="records_labels", expired="updated_at <= :until ORDER BY id", columns="id holder updated_at", roles=("holder",)
 )
 
 

@@ -41,14 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 HMAC_OCTETS: Final = 32
-ALWAYS_DISCLOSED: Final = (
-    "issuer",
-    "validFrom",
-    "validUntil",
-    "credentialStatus",
-    "credentialSchema",
-    "termsOfUse",
-)
+ALWAYS_DISCLOSED: Final = ("issuer", "validFrom", "validUntil", "credentialStatus", "credentialSchema", "termsOfUse")
 """Members that a holder cannot hide: without one the credential would say more than its issuer did (VC 2.0 §4.9, §4.10)."""
 
 

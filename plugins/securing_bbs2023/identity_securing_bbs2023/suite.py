@@ -91,13 +91,7 @@ def derive(
     disclosed = [index for index, line in enumerate(messages) if line in selective]
     value = DerivedProofValue(
         proof=disclosure.proof_gen(
-            ciphersuite,
-            base.public_key,
-            base.signature,
-            signed.header,
-            presentation_header,
-            signed.messages,
-            disclosed,
+            ciphersuite, base.public_key, base.signature, signed.header, presentation_header, signed.messages, disclosed
         ),
         labels={
             int(canonical.removeprefix("c14n")): int(shuffled.labels[name].removeprefix("b"))

@@ -36,6 +36,7 @@ Feature: Verify a proof
     When Vera verifies it as a proof that needs no record
     Then it is refused with NOT_PROVEN by holder, credentialValidity, credentialStatus
     And predicate, challenge, domain, issuerDid, schemaId, maxAge, revocation are listed as unchecked
+    And it names no status list
 
   Scenario: A proof with a bound credential needs none
     Given Hana's credential is bound to her
@@ -43,6 +44,7 @@ Feature: Verify a proof
     When Vera verifies it as a proof that needs no record
     Then it is verified
     And predicate, challenge, domain, issuerDid, schemaId, maxAge, revocation are listed as unchecked
+    And it names the published status list by which it states that
 
   Scenario: How old the status list may be is the verifier's choice
     Given Hana's credential is bound to her

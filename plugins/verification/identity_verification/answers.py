@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from identity_codec.multibase import base64url_encode
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, UnsetType
+from identity_codec.times import printed
 from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.proof import PresentedProof
 from identity_core.domain.proofs.stored import KeptQuestion
@@ -38,7 +39,17 @@ def verification(verdict: ProofVerification, anchor: Anchor | None) -> wire.Veri
         question=shown_question(presented),
         issuer_did=None if presented is None else issuer_of(presented),
         schema_id=None if presented is None else presented.schema.id,
+        status_lists=status_lists(presented) or UNSET,
         anchor=anchor,
+    )
+
+
+def status_lists(presented: AnyPresented | None) -> tuple[wire.StatusListEpoch, ...]:
+    """Return the epochs of the status lists with which a proof was made; none for a proof that states no status."""
+    epochs = () if presented is None or isinstance(presented, PresentedProof) else presented.epochs
+    return tuple(
+        wire.StatusListEpoch(list_id=one.list_id, epoch=one.epoch, begins=printed(one.begins), ends=printed(one.ends))
+        for one in epochs
     )
 
 

@@ -80,10 +80,5 @@ async def open_verification(kernel: Kernel) -> AsyncIterator[Contribution]:
 def identity_extend() -> Extension:
     """Return the extension."""
     return Extension(
-        name="verification",
-        kernel=">=1,<2",
-        document=DOCUMENT,
-        open=open_verification,
-        vital=True,
-        adopts=(TABLE,),
+        name="verification", kernel=">=1,<2", document=DOCUMENT, open=open_verification, vital=True, adopts=(TABLE,)
     )

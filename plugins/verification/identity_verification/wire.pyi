@@ -130,6 +130,12 @@ class ShownQuestion(Struct, frozen=True, kw_only=True):
     pseudonym: str | None
     pseudonym_value: str | None | UnsetType = UNSET
 
+class StatusListEpoch(Struct, frozen=True, kw_only=True):
+    list_id: str
+    epoch: int
+    begins: str
+    ends: str
+
 class VerificationResult(Struct, frozen=True, kw_only=True):
     verified: bool
     verdict: Literal["valid", "unbound", "invalid"]
@@ -144,6 +150,7 @@ class VerificationResult(Struct, frozen=True, kw_only=True):
     question: ShownQuestion | None
     issuer_did: str | None
     schema_id: str | None
+    status_lists: tuple[StatusListEpoch, ...] | UnsetType = UNSET
     anchor: Anchor | None
 
 class VerifierChallenge(Struct, frozen=True, kw_only=True):

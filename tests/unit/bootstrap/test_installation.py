@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,9 @@ import pytest
 from identity_core.bootstrap import open_installation
 from identity_core.bootstrap.installation import OBJECTS_BETWEEN_COLLECTIONS
 from identity_core.database import sqlite, sqlite_connection
+from identity_core.ports.activity import IdempotencyRecord
 from identity_core.settings import StartError, load
+from identity_core.store import Store
 from tests.postgres_server import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
@@ -112,3 +116,24 @@ def test_every_server_database_has_the_readers_of_the_setting(
 
     asyncio.run(look())
     assert readers == [7, 7, 7]
+
+
+@pytest.mark.parametrize("is_served", [False, True])
+def test_reservation_of_a_dead_process_ends_at_startup(tmp_path: Path, *, is_served: bool) -> None:
+    """A killed process leaves its requests reserved for a minute. Files that no process serves have no running request."""
+    settings = load(environment={}, overrides={"data_dir": tmp_path})
+
+    async def start_again() -> IdempotencyRecord | None:
+        async with AsyncExitStack() as stack:
+            async with open_installation(settings):
+                store = Store.open(tmp_path)
+                stack.push_async_callback(store.close)
+                now = datetime.now(UTC)
+                assert await store.idempotency.begin("key", "request", now) is None
+                if is_served:
+                    await stack.enter_async_context(open_installation(settings))
+            await stack.enter_async_context(open_installation(settings))
+            return await store.idempotency.begin("key", "request", now + timedelta(seconds=1))
+
+    found = asyncio.run(start_again())
+    assert (found is not None) == is_served

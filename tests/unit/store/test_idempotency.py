@@ -68,6 +68,27 @@ def test_a_reservation_whose_process_died_is_taken_over(store: Store) -> None:
     run(scenario())
 
 
+def test_all_leases_end_and_answers_stay(store: Store) -> None:
+    """A process that starts alone repeats requests of dead processes at once, with their intents."""
+
+    async def scenario() -> None:
+        keys, soon = store.idempotency, NOW + timedelta(seconds=1)
+        for name in ("k", "intended", "answered"):
+            await keys.begin(name, "f", NOW)
+        assert await keys.intend("intended", NOW, b"sealed intent")
+        await keys.complete("answered", NOW, ANSWER, NOW)
+        await keys.release_all(soon)
+        assert await keys.begin("k", "g", soon) is None
+        assert await keys.begin("intended", "g", soon) == IdempotencyRecord("f", None)
+        assert await keys.begin("intended", "f", soon) == IdempotencyRecord("f", None, b"sealed intent")
+        assert await keys.begin("answered", "f", soon) == IdempotencyRecord("f", ANSWER)
+        # The dead process comes back too late.
+        await keys.complete("k", NOW, ANSWER, soon)
+        assert await keys.begin("k", "g", soon) == IdempotencyRecord("g", None)
+
+    run(scenario())
+
+
 def test_the_first_answer_counts(store: Store) -> None:
     async def scenario() -> None:
         keys = store.idempotency

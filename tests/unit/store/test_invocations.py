@@ -236,6 +236,20 @@ def test_a_lease_that_ended_is_taken_over_once(store: Store) -> None:
     run_story(store, story)
 
 
+def test_lease_of_a_dead_process_ends_with_all(store: Store) -> None:
+    async def story(store: Store) -> None:
+        one = invocation()
+        dead = await consume(store, one, spending(), NOW)
+        assert await code(consume(store, one, spending(), NOW)) == "REQUEST_IN_PROGRESS"
+        await store.invocations.release_all()
+        assert isinstance(await consume(store, one, spending(), NOW), Lease)
+        with pytest.raises(RequestInProgress):
+            await store.invocations.finish(dead, proof(), EVENT)  # type: ignore[arg-type]
+        assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
+
+    run_story(store, story)
+
+
 def test_two_processes_decide_alike(tmp_path: Path, url: str | None) -> None:
     """Two stores over one database, as two server processes have them."""
 

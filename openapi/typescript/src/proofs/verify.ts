@@ -2,7 +2,7 @@
 
 import { base64url, base64urlDecode, canonicalize, isPublicKey, multikey, utf8, type Octets } from "../codec.js";
 import type { Context } from "./context.js";
-import { isPrintable, plainHeader, readHeader, type BoundHeader, type Schema } from "./credential.js";
+import { isPrintable, plainHeader, readHeader, type BoundHeader, type Schema, type StatusEpoch } from "./credential.js";
 import { isEqual, sha256 } from "./curve.js";
 import type { components } from "../document.js";
 import { BOUND, boundExpectation, missingOf, type Expectation } from "../expectation.js";
@@ -266,7 +266,6 @@ function isQuestion({ credentials = [], same = [], either = [], pseudonym }: Exp
 /** Check the time. A proof ends with the holder's consent: after that it is expired, not wrong. */
 function timeCheck(presented: Presented, now: number): Check {
   const { issuedAt, expiresAt } = boundedContext(presented);
-  const printed = (time: number): string => new Date(time * 1_000).toISOString().replace(".000Z", "Z");
   if (now >= expiresAt) return wrong("time", "PROOF_EXPIRED", undefined, `expired ${printed(expiresAt)}`);
   if (issuedAt > now + CLOCK_SKEW) return wrong("time", "PROOF_NOT_YET_VALID", undefined, `made ${printed(issuedAt)}`);
   return right("time");
@@ -356,23 +355,31 @@ function result(checks: readonly Check[], presented: Presented | undefined, unch
   const verified = checks.length > 0 && checks.every(({ ok }) => ok === true);
   const missing = BOUND.filter((name) => unchecked.includes(name));
   const predicates = presented === undefined ? [] : shownPredicates(presented).map(predicateJson);
-  const only = predicates.length === 1 ? predicates[0] : null;
   return {
     verified,
     verdict: !verified ? "invalid" : missing.length > 0 ? "unbound" : "valid",
     missing,
-    checks: [...checks],
+    checks: checks as Check[],
     errors: [...new Set(checks.flatMap(({ code }) => (code === null ? [] : [code])))],
     warnings,
-    unchecked: [...unchecked],
+    unchecked: unchecked as string[],
     proofId: presented?.context.proofId ?? null,
-    predicate: (only ?? null) as Verification["predicate"],
+    predicate: (predicates.length === 1 ? predicates[0] : null) as Verification["predicate"],
     predicates: predicates as Verification["predicates"],
     question: (presented?.suite === 2 && !isOfOne(presented) ? shownQuestion(presented) : null) as Verification["question"],
     issuerDid: (presented && issuerOf(presented)) ?? null,
     schemaId: (presented && schemaOf(presented).id) ?? null,
+    ...(presented?.suite === 2 && presented.epochs[0] && { statusLists: presented.epochs.map(statusList) }),
   };
 }
+
+const printed = (time: number): string => new Date(time * 1_000).toISOString().replace(".000", "");
+const statusList = ({ list: listId, epoch, period }: StatusEpoch): Schemas["StatusListEpoch"] => ({
+  listId,
+  epoch,
+  begins: printed(epoch * period),
+  ends: printed(epoch * period + period),
+});
 
 function shownQuestion(presented: Presentation): unknown {
   const { credentials, same, either, pseudonym } = presented.question;

@@ -27,12 +27,7 @@ def described(path: Path) -> BackedUpFile:
 
 
 def write_archive(
-    target: BinaryIO,
-    key: OperatorKey,
-    manifest: BackupManifest,
-    folder: Path,
-    *,
-    advance: Advance = lambda data: None,
+    target: BinaryIO, key: OperatorKey, manifest: BackupManifest, folder: Path, *, advance: Advance = lambda data: None
 ) -> None:
     """Seal the manifest and its files, which lie in ``folder``. Raises ``OSError``."""
     writer = SealedWriter(target, key, random=os.urandom)

@@ -207,11 +207,7 @@ class PresentationProver:
         return parts
 
     def _hedged(
-        self,
-        relation: PresentationRelation,
-        parts: Sequence[ProvenPart],
-        context: bytes,
-        witness: PresentationWitness,
+        self, relation: PresentationRelation, parts: Sequence[ProvenPart], context: bytes, witness: PresentationWitness
     ) -> HedgedScalars:
         secrets = [scalar(value) for part in parts for value in (part.signature.e, *part.messages)]
         consent = b"" if witness.consent is None else witness.consent.encoded

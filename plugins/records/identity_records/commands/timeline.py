@@ -24,11 +24,6 @@ add_command(
     click.option("--before", metavar="TIME", help="Show only events before this RFC 3339 time."),
     *page_options,
     text=page(lambda row: f"{row['at']}  {row['outcome']:<8}  {words_of(row)}  {row['code'] or ''}".rstrip()),
-    columns={
-        "TIME": "{at}",
-        "OUTCOME": "{outcome}",
-        "EVENT": words_of,
-        "CODE": lambda row: row["code"] or "",
-    },
+    columns={"TIME": "{at}", "OUTCOME": "{outcome}", "EVENT": words_of, "CODE": lambda row: row["code"] or ""},
     whose="the DID",
 )

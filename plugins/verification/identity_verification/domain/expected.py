@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -80,6 +80,7 @@ class PresentedQuestion(Protocol):
 
     The members that ``PresentedProof`` also has are those of the first credential. ``joint`` is the part about several credentials, or
     about alternatives, equal attributes or a pseudonym, else None. ``pseudonym`` is the holder's for the verifier's context.
+    ``epochs`` are those of its status lists, with ``list_id``, ``epoch``, ``begins`` and ``ends``.
     ``agent_key`` is the raw Ed25519 key of the agent that presents the proof. ``cover`` are the fields of the holder's consent, None
     without a consent; ``consent_ends`` is its end.
     """
@@ -96,6 +97,8 @@ class PresentedQuestion(Protocol):
     def methods(self) -> tuple[str, ...]: ...
     @property
     def proven(self) -> frozenset[str]: ...
+    @property
+    def epochs(self) -> Sequence[Any]: ...
     @property
     def joint(self) -> KeptQuestion | None: ...
     @property
