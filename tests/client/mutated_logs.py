@@ -190,9 +190,18 @@ def mutated_logs(part: int = 0, changes: int = COUNT) -> Mapping[str, tuple[str,
             # What has no hash or no place for a signature any more is not a log.
             continue
         verdict = judged(log_of(lines))
-        if verdict is not None:
+        if verdict is not None and not (verdict and has_untyped_service(lines[-1])):
             found[f"life {seed}, entry {place + 1}, change {number}"] = (log_of(lines), verdict)
     return found
+
+
+def has_untyped_service(line: bytes) -> bool:
+    """Return whether a signed body has a service whose type is no text. Clients refuse it. The service reads it, though it takes no such
+    request: if the same body removes the service again, no document shows it."""
+    body = json.loads(line)["parameters"]["change"].get("authorization", {}).get("body", {})
+    operations = body.get("operations", [body])
+    types = [one["service"]["type"] for one in operations if "service" in one]
+    return not all(isinstance(kind, str) for kind in types)
 
 
 def log_of(lines: list[bytes]) -> str:

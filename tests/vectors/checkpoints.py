@@ -197,6 +197,12 @@ def proofs() -> dict[str, list[Json]]:
             one = {"first": [first, roots[first]], "second": [size, roots[size]]}
             consistency.append(one | {"hashes": proof, "good": True})
             consistency += [one | {"hashes": changed, "good": False} for changed in mutants(proof, dice)]
+            other = base64url_encode(bytes([dice.randrange(256)]) * 32)
+            consistency += [
+                # A log of nothing begins every log.
+                one | {end: [one[end][0], other], "hashes": proof, "good": first == 0 and end == "second"}
+                for end in ("first", "second")
+            ]
             swapped = {"first": [first, roots[size]], "second": [size, roots[first]]}
             consistency.append(swapped | {"hashes": proof, "good": first == size})
             backward = {"first": [size, roots[size]], "second": [first, roots[first]]}
