@@ -59,8 +59,8 @@ class OldNames(MetaPathFinder, Loader):
         except ModuleNotFoundError as error:
             from identity_core.files import install_command
 
-            command = install_command(new.partition(".")[0].replace("_", "-"))
-            raise ImportError(f"{old} is {new} now: {command}") from error
+            name = new.partition(".")[0].replace("_", "-")
+            raise ImportError(f"{old} is {new} now: {install_command(name)}") from error
         if hasattr(moved, "__path__"):
             vars(module).update(__path__=[], __getattr__=partial(getattr, moved))
         else:
