@@ -57,10 +57,7 @@ class OldNames(MetaPathFinder, Loader):
         try:
             moved = importlib.import_module(new)
         except ModuleNotFoundError as error:
-            from identity_core.files import install_command
-
-            name = new.partition(".")[0].replace("_", "-")
-            raise ImportError(f"{old} is {new} now: {install_command(name)}") from error
+            raise ImportError(f"{old} is {new} now: in a checkout pip install . ./packages/*/ ./plugins/*/") from error
         if hasattr(moved, "__path__"):
             vars(module).update(__path__=[], __getattr__=partial(getattr, moved))
         else:
