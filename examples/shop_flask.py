@@ -18,6 +18,8 @@ from plain_http import Refused, Service
 AUDIENCE = os.environ.get("SHOP_ORIGIN", "https://shop.example")
 ISSUERS = frozenset(os.environ["SHOP_ISSUERS"].split(","))
 PREDICATE = {"attributeName": "age", "type": "gte", "value": 18}
+# The holder agreed, and the credential was valid and not revoked on the day of the proof.
+REQUIRES = ["holder", "credentialValidity", "credentialStatus"]
 CHALLENGE_SECONDS, MAX_CHALLENGES = 300, 10_000
 
 app = Flask(__name__)
@@ -46,7 +48,7 @@ def enter() -> tuple[Response, int]:
         return jsonify(admitted=False, reason="the challenge is unknown, used or expired"), 403
     if offered.get("issuerDid") not in ISSUERS:
         return jsonify(admitted=False, reason="the issuer is not trusted here"), 403
-    expected = {"challenge": offered["challenge"], "domain": AUDIENCE, "predicate": PREDICATE}
+    expected = {"challenge": offered["challenge"], "domain": AUDIENCE, "predicate": PREDICATE, "requires": REQUIRES}
     asked = expected | {"issuerDid": offered["issuerDid"], "proof": offered.get("proof")}
     try:
         verdict = service.call("POST", "/zkp/proofs/verify", asked)["verdict"]

@@ -53,10 +53,7 @@ class OldNames(MetaPathFinder, Loader):
         try:
             moved = importlib.import_module(new)
         except ModuleNotFoundError as error:
-            from identity_core.files import install_command
-
-            command = install_command(new.partition(".")[0].replace("_", "-"))
-            raise ImportError(f"{old} is {new} now: {command}") from error
+            raise ImportError(f"{old} is {new} now: in a checkout pip install . ./packages/*/ ./plugins/*/") from error
         if hasattr(moved, "__path__"):
             vars(module).update(__path__=[], __getattr__=partial(getattr, moved))
         else:

@@ -37,7 +37,11 @@ app.post("/enter", async (request, response) => {
   const answer = await fetch(`${process.env.IDENTITY_URL}/api/v1/zkp/proofs/verify`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ challenge, domain: audience, predicate, issuerDid, proof }),
+    // The holder agreed, and the credential was valid and not revoked on the day of the proof.
+    body: JSON.stringify({
+      challenge, domain: audience, predicate, issuerDid, proof,
+      requires: ["holder", "credentialValidity", "credentialStatus"],
+    }),
   });
   const verified = await answer.json();
   if (verified.verdict !== "valid") return refuse(verified.verdict ?? verified.error.message);

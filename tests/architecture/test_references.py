@@ -22,7 +22,7 @@ NOT_OURS = {
     "identity.d.ts", "identity.toml", "jwks.json", "keys.toml", "my_vault.py", "openapi.json",
     "package-lock.json", "parsers.py", "plugin.py", "security.md", "test.py", "try.md", "vault.py",
     "approved.json", "book.json", "commands.md", "errors.md", "figures.md", "held.json", "operations.md",
-    "agent.json", "proof.json", "schemas.md", "settings.md", "witness.json",
+    "agent.json", "person.json", "proof.json", "result.json", "schemas.md", "settings.md", "witness.json",
 }  # fmt: skip
 
 STANDARD = (

@@ -15,7 +15,7 @@ from identity_core.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 # What once was, and the commands of a plugin that a reader writes.
-HISTORY, OF_READERS = {"CHANGELOG.md"}, {"identity keys vault"}
+HISTORY, OF_READERS = {"CHANGELOG.md"}, {"identity keys vault", "identity status publish"}
 # In a code span; indented or fenced, after a prompt, variables or the folder of the environment; after a pipe.
 SPAN = re.compile(r"`(identity [a-z][^`]*)`")
 LINE = re.compile(r"^(?: {4}|\$ )?(?:[A-Z_]+=\S* )*(?:\.venv/bin/)?(identity [a-z].*?)$", re.MULTILINE)
@@ -41,6 +41,9 @@ def wrong(line: str) -> str:
         if below is None:
             return words[0]
         words, command = words[1:], below
+    takes_words = isinstance(command, click.Group) or any(isinstance(one, click.Argument) for one in command.params)
+    if not takes_words and words and not words[0].startswith(("-", "…")):
+        return words[0]
     known = {one for parameter in command.params for one in (*parameter.opts, *parameter.secondary_opts)}
     said = {word.partition("=")[0] for word in words if re.match("-+[a-z]", word)}
     return ", ".join(sorted(said - known - {"-h", "--help"}))
@@ -87,6 +90,7 @@ def test_command_lines_are_found(page: str, lines: list[str]) -> None:
         ("identity did invent", "invent"),
         ("identity did create --colour red", "--colour"),
         ("identity ledger witness --policy FILE", "--policy"),
+        ("identity config check identity.toml", "identity.toml"),
         ("identity did --help", ""),
     ],
 )

@@ -154,7 +154,7 @@ def test_the_service_imports_no_old_name() -> None:
 def test_old_name_of_an_absent_distribution_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MOVED, "identity_core.gone", "identity_absent.gone")
     with pytest.raises(
-        ImportError, match=r"identity_core\.gone is identity_absent\.gone now: pip install identity-absent"
+        ImportError, match=r"identity_core\.gone is identity_absent\.gone now: in a checkout pip install \."
     ):
         importlib.import_module("identity_core.gone")
 

@@ -173,7 +173,7 @@ def verify(
     """Verify a proof. FILE is a ZKProof, a result or record of a service, or the text of a proof; - is standard input.
 
     Give the expected question with --predicate, --audience and --challenge, and a key, document or log of the issuer.
-    --issuer compares the issuer's DID too. Without all four the proof could be a replay, or answer another question.
+    --issuer compares the issuer's DID too. If one of the four is missing, the proof could be a replay, or answer another question.
     --signature-only compares less, and calls a proof genuine instead of valid.
 
     The output lists everything else that was not compared as unchecked. A proof of suite 1 never states whether its credential is in

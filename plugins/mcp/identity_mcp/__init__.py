@@ -2,14 +2,11 @@
 
 
 def main() -> None:
-    """Run the server. A missing library is one line on standard error with the command that installs it, and status 2."""
+    """Run the server. A missing library is one line on standard error with the command that installs it, and status 1."""
     try:
         from identity_mcp import server
     except ModuleNotFoundError as error:
-        import sys
-
         from identity_core.files import install_command
 
-        sys.stderr.write(f"identity-mcp: {error}: {install_command('identity-service[mcp]')}\n")
-        raise SystemExit(2) from None
+        raise SystemExit(f"identity-mcp: {error}: {install_command('identity-service[mcp]')}") from None
     server.main()

@@ -209,7 +209,8 @@ def _restored(body: dict[str, Any]) -> str:
     if not body["serves"]:
         lines.append(
             f"the service does not start: a checkpoint of {body['entries'] + body['entriesLost']} entries is known. "
-            "Restore a newer backup, or begin a log of another name: `identity ledger accept-rollback --new-origin NAME`"
+            "Restore a newer backup, or continue with this one: `identity ledger accept-rollback`, with --new-origin NAME if readers "
+            "may have a newer checkpoint"
         )
     return "\n".join(lines)
 

@@ -208,9 +208,7 @@ def _master_key(settings: Settings) -> Iterator[Diagnosis]:
 
     values = {row.key: row.value for row in show_settings(settings)}
     if settings.custodian.backend != "sealed" or values.get("plugins.sealed.passphrase") is not None:
-        yield ok(
-            f"not checked here: the custodian {settings.custodian.backend} opens it, and `plugins` reports a fault"
-        )
+        yield ok(f"not checked here: custodian {settings.custodian.backend}; `plugins` reports whether it opens")
         return
     says = "custodian.key in the data directory, without a passphrase; keep a copy of it elsewhere"
     if settings.server.public_url is None and settings.server.host in LOOPBACK:
