@@ -153,8 +153,8 @@ class _Node(Struct, Generic[T], eq=False):
 class Routes(Generic[T]):
     """Path templates such as ``/dids/{did}/history``, each with its targets by HTTP method.
 
-    A last segment ``{name:path}`` matches one or more segments that no other template matches. OpenAPI has no notation for that;
-    Connexion uses ``format: path``.
+    A last segment ``{name:path}`` matches one or more segments that no other template matches. OpenAPI has no notation
+    for that; Connexion uses ``format: path``.
     """
 
     def __init__(self) -> None:
@@ -220,7 +220,7 @@ class Routes(Generic[T]):
         values: dict[str, str] = {}
         broken: str | None = None
         segments = raw_path.split(b"/")[1:]
-        nearest: tuple[str, dict[str, T]] | None = None
+        nearest: tuple[str, dict[str, T]] = ("", {})
         for place, segment in enumerate(segments):
             if node.rest is not None:
                 nearest, below = node.rest, segments[place:]
@@ -236,13 +236,10 @@ class Routes(Generic[T]):
             except ValueError:
                 broken = node.parameter
             node = node.following
-        found = node.found
-        if found is None:
-            if nearest is None:
-                raise NotFound
-            found, values = nearest[1], values | _rest(nearest[0], below)
+        if node.found is None and not nearest[1]:
+            raise NotFound
         _refuse_broken(broken)
-        return found, values
+        return (node.found, values) if node.found is not None else (nearest[1], values | _rest(nearest[0], below))
 
 
 def _refuse_broken(parameter: str | None) -> None:

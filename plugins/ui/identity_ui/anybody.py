@@ -50,7 +50,7 @@ _MEMBERS: Final = ("proof", "publicSignals", "predicateType", "proofId")
 
 
 class PublicPages(Struct, frozen=True):
-    """``version`` is that of the service. ``ledger``: None while the extension transparency is off."""
+    """``ledger``: None while the extension transparency is off."""
 
     dids: DidHandlers
     ledger: LedgerHandlers | None
@@ -58,7 +58,6 @@ class PublicPages(Struct, frozen=True):
     sessions: Sessions
     operators: OperatorSessions
     names: Names
-    version: str
 
     async def root(self, request: Request) -> Answer:
         """Redirect a client that requests HTML. Others find nothing at ``/``."""
@@ -70,7 +69,7 @@ class PublicPages(Struct, frozen=True):
         return await self.front(request)
 
     async def front(self, request: Request) -> Answer:
-        return page("front.html", request, **await self._who(request), version=self.version)
+        return page("front.html", request, **await self._who(request))
 
     async def search(self, request: Request) -> Answer:
         """Send on to the page of what ``q`` looks like."""
