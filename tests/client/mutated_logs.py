@@ -196,7 +196,7 @@ def mutated_logs(part: int = 0, changes: int = COUNT) -> Mapping[str, tuple[str,
 
 
 def has_untyped_service(line: bytes) -> bool:
-    """Return whether a signed body has a service whose type is no text. Clients refuse it. The service reads it, though it takes no such
+    """Return whether a signed body has a service whose type is not text. Clients refuse it. The service reads it, though it takes no such
     request: if the same body removes the service again, no document shows it."""
     body = json.loads(line)["parameters"]["change"].get("authorization", {}).get("body", {})
     operations = body.get("operations", [body])

@@ -36,6 +36,8 @@ ANYBODY = (
     "",
     "/verify",
     "/check-log",
+    "/check-log?kind=place",
+    "/check-log?kind=growth",
     "/sign-in",
     "/recover",
     "/operator/sign-in",

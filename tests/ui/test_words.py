@@ -70,7 +70,16 @@ def test_request_stands_beside_the_form(scene: Scene, site: Site, open_window: O
 
 def test_unknown_address_is_a_page(site: Site, open_window: Open) -> None:
     page, _ = open_window()
-    for path in ("/nope", "/nope/nope", "/operator/nope"):
+    deep = (
+        "/agents/new/nope",
+        "/did",
+        "/proof/a/b",
+        "/transaction/",
+        "/operator/dids/nope",
+        "/consent/reply",
+        "/static/x/y",
+    )
+    for path in ("/nope", "/nope/nope", "/operator/nope", *deep):
         answer = page.goto(f"{site.url}/ui{path}")
         assert answer is not None
         assert answer.status == 404
@@ -138,3 +147,104 @@ def test_pages_load_htmx_only_where_a_form_uses_it(site: Site, open_window: Open
     for path, loads in (("", 0), ("/sign-in", 0), ("/verify", 2)):
         page.goto(f"{site.url}/ui{path}")
         assert page.locator("script[src*='htmx.js'], script[src*='hx-csp.js']").count() == loads
+
+
+def test_proof_states_who_checked_it_and_under_which_permission(scene: Scene, site: Site, open_window: Open) -> None:
+    page = open_page(open_window, site, "hana", f"/proof/{scene.named['proof']}")
+    expect(page.locator(".feed li").first).to_contain_text("checked it. It was valid.")
+    expect(page.locator(f".feed b[title='{site.did('vera')}']")).to_be_visible()
+    expect(page.locator("main dl").first).to_contain_text("“Buying at the shop”")
+
+
+def test_credential_states_its_uses_and_who_asked(scene: Scene, site: Site, open_window: Open) -> None:
+    page = open_page(open_window, site, "hana", "/credentials")
+    expect(page.locator("article dl").first).to_contain_text("One time, last")
+    for name in ("Aki", "“Bo”"):
+        expect(page.locator("article dl").first).to_contain_text(name)
+    # Who issued it is not a party to its use.
+    expect(page.locator("article dl").first).not_to_contain_text("City registry")
+
+
+def test_ledger_has_its_newest_entry_in_the_tree(scene: Scene, site: Site, open_window: Open) -> None:
+    page, watched = open_window()
+    operator_signs_in(page, watched, site)
+    page.goto(f"{site.url}/ui/operator/ledger")
+    size = int(page.locator("#size").inner_text())
+    expect(page.locator("#inc")).to_have_text(f"Entry {size} is in the tree")
+    expect(page.locator("main .pill.ok")).to_have_text("Computed: this is the root")
+    expect(page.locator("svg.draw text").last).to_be_attached()
+    page.goto(f"{site.url}/ui/operator/dids")
+    expect(page.locator("nav.pages")).to_contain_text(f"1–{min(size, 25)} of {size}")
+    examine(page)
+
+
+def test_answer_is_told_in_one_sentence_and_no_longer_waits(scene: Scene, site: Site, open_window: Open) -> None:
+    page = open_page(open_window, site, "hana", f"/consent?id={scene.named['consent']}")
+    page.get_by_role("button", name="Approve and sign").click()
+    expect(page.locator("h1")).to_have_text("Approved")
+    expect(page.locator("#told")).to_have_text("“Bo” has your answer")
+    expect(page.locator("#approved")).to_contain_text("may prove once, within 1 hour, to shop.example that your age")
+    expect(page.locator(".side .count")).to_be_hidden()
+    expect(page.get_by_text("If you do not know this agent")).to_be_hidden()
+    examine(page)
+
+
+def test_titles_in_another_language_have_a_lang_attribute(scene: Scene, site: Site, open_window: Open) -> None:
+    page, _ = open_window(locale="de-DE")
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    sign_in(page, site, "hana", keep=True)
+    page.goto(f"{site.url}/ui/credentials")
+    assert page.locator("html").get_attribute("lang") == "de"
+    # The type has one title, and nothing says in which language.
+    expect(page.locator("article h2 bdi")).to_have_attribute("lang", "")
+    page.goto(f"{site.url}/ui/did/did:ids:absent")
+    expect(page.locator("[role=alert] [lang=en]").first).to_be_visible()
+    examine(page)
+
+
+def test_example_is_valid_and_shows_what_is_refused(site: Site, open_window: Open) -> None:
+    page, _ = open_window()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    page.goto(f"{site.url}/ui/verify")
+    page.get_by_role("button", name="Try an example").click()
+    expect(page.locator("#result h2").first).to_have_text("Valid, and made for you")
+    assert page.locator("#value").input_value() == "18"
+    page.fill("#value", "21")
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator("#result h2").first).to_contain_text("Not valid")
+    assert [url for url in sent if "/api/" in url] == []
+    examine(page)
+
+
+def test_file_may_be_dropped_on_its_part(site: Site, open_window: Open) -> None:
+    """A file that is dropped beside the button of the field would replace the page."""
+    page, _ = open_window()
+    page.goto(f"{site.url}/ui/verify")
+    page.evaluate(
+        """() => {
+          const carried = new DataTransfer();
+          carried.items.add(new File(["{}"], "proof.json"));
+          const event = (name) => new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer: carried });
+          const part = document.querySelector(".drop b");
+          window.taken = [part.dispatchEvent(event("dragover")), part.dispatchEvent(event("drop"))];
+        }"""
+    )
+    assert page.evaluate("window.taken") == [False, False]
+    expect(page.locator("#proof")).to_have_value("{}")
+
+
+@pytest.mark.parametrize("with_scripts", [True, False])
+def test_website_is_taken_as_pages_show_it(scene: Scene, site: Site, open_window: Open, with_scripts: bool) -> None:
+    """Pages show no scheme, so a reader types none. Another website is still refused."""
+    page, _ = open_window(java_script_enabled=with_scripts)
+    for domain, told in (
+        ("shop.example", "Genuine"),
+        ("https://shop.example", "Genuine"),
+        ("other.example", "Not valid"),
+    ):
+        page.goto(f"{site.url}/ui/verify")
+        page.fill("#proof", scene.named["proof-text"])
+        page.fill("#domain", domain)
+        page.get_by_role("button", name="Check", exact=True).click()
+        expect(page.locator("#result h2").first).to_contain_text(told)

@@ -50,7 +50,7 @@ _MEMBERS: Final = ("proof", "publicSignals", "predicateType", "proofId")
 
 
 class PublicPages(Struct, frozen=True):
-    """``version`` is that of the service. ``ledger``: None while the extension transparency is off."""
+    """``ledger``: None while the extension transparency is off."""
 
     dids: DidHandlers
     ledger: LedgerHandlers | None
@@ -58,7 +58,6 @@ class PublicPages(Struct, frozen=True):
     sessions: Sessions
     operators: OperatorSessions
     names: Names
-    version: str
 
     async def root(self, request: Request) -> Answer:
         """Redirect a client that requests HTML. Others find nothing at ``/``."""
@@ -70,7 +69,7 @@ class PublicPages(Struct, frozen=True):
         return await self.front(request)
 
     async def front(self, request: Request) -> Answer:
-        return page("front.html", request, **await self._who(request), version=self.version)
+        return page("front.html", request, **await self._who(request))
 
     async def search(self, request: Request) -> Answer:
         """Send on to the page of what ``q`` looks like."""
@@ -138,14 +137,21 @@ class PublicPages(Struct, frozen=True):
         found, refusal = None, None
         try:
             value = _pasted(given)
-            sent = {"body": _typed(value), "body_octets": orjson.dumps(value)}
-            found = await ask(self.proofs.verify_proof, request, **sent)
+            found = await self._checked(request, value)
+            # A website may be written as pages show it, without its scheme.
+            site = f"https://{given['domain']}"
+            if any(one["check"] == "domain" and one["found"] == site for one in found["checks"]):
+                found = await self._checked(request, value | {"domain": site})
         except IdentityError as error:
             if error.status >= 500:
                 raise
             refusal = error
         status, who = 200 if refusal is None else 422, await self._who(request)
         return page("verify.html", request, status=status, **who, given=given, found=found, refusal=refusal)
+
+    async def _checked(self, request: Request, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        sent = {"body": _typed(value), "body_octets": orjson.dumps(value)}
+        return await ask(self.proofs.verify_proof, request, **sent)
 
     async def _who(self, request: Request) -> dict[str, Any]:
         """Return the viewer whose pages the navigation offers."""

@@ -15,7 +15,6 @@ from identity_records.use_cases.audit import CheckAuditChain
 from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_verification.handlers import VerificationHandlers
 
-from identity_core import __version__
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
@@ -66,7 +65,7 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     operators = OperatorSessions(api_keys=gate.api_keys, **common)
     dids, ledger, proofs = kernel.need(DidHandlers), kernel.find(LedgerHandlers), kernel.need(VerificationHandlers)
     names = Names(kernel.need(CredentialHandlers), kernel.need(RecordsHandlers))
-    public = PublicPages(dids, ledger, proofs, sessions, operators, names, __version__)
+    public = PublicPages(dids, ledger, proofs, sessions, operators, names)
     requests = kernel.find(RequestHandlers)
     waiting = None if requests is None else requests.consents
     holder = HolderPages(dids, kernel.need(DelegationHandlers), proofs, waiting, sessions, names)

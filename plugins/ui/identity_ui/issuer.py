@@ -27,7 +27,7 @@ class IssuerPages(Struct, frozen=True):
 
     async def types(self, request: Request, session: Session) -> Answer:
         """Return the credential types that the issuer registered."""
-        types, counts = await self._types(request, session), await self._counts(request, session)
+        types, (counts, _) = await self._types(request, session), await self._counts(request, session)
         chosen = request.query.get("type")
         return await self.holder.page("issuer_types.html", request, session, types=types, counts=counts, chosen=chosen)
 
@@ -53,16 +53,16 @@ class IssuerPages(Struct, frozen=True):
         types = await self._types(request, session)
         schemas = [*types_of(found), *(one["id"] for one in types)]
         values = {"shown": shown, "types": types, "chosen": query, "cursor": found["nextCursor"]}
-        counts = (await self._counts(request, session)).values()
+        counts, values["published"] = await self._counts(request, session)
         members = ("valid", "suspended", "revoked", "endingIn30Days")
-        values["counts"] = {name: sum(one[name] for one in counts) for name in members}
+        values["counts"] = {name: sum(one[name] for one in counts.values()) for name in members}
         return await self.holder.page("issued.html", request, session, schemas, **values)
 
-    async def _counts(self, request: Request, session: Session) -> dict[str, Mapping[str, Any]]:
-        """Return how many credentials there are, by the id of their type."""
+    async def _counts(self, request: Request, session: Session) -> tuple[dict[str, Mapping[str, Any]], str | None]:
+        """Return how many credentials there are, by the id of their type, and when the newest list of gaps was published."""
         wanted = GetCredentialStatsQuery(issuer_did=session.target)
         found = await ask(self.holder.names.records.get_credential_stats, request, query=wanted, caller=session.caller)
-        return {one["schemaId"]: one for one in found["items"]}
+        return {one["schemaId"]: one for one in found["items"]}, found["statusList"]["publishedAt"]
 
     async def _types(self, request: Request, session: Session) -> list[Mapping[str, Any]]:
         cursor, found = None, list[Mapping[str, Any]]()

@@ -62,7 +62,8 @@ def ui_pages(
     if holder.requests is not None:
         shown[CONSENT] = holder.signed_in(ConsentPages(holder, holder.requests).form)
         shown |= {ASK: holder.signed_in(verifier.form), REQUEST: verifier.show_request}
-    shown["/ui/{page:path}"] = _unknown
+    unknown = ("/ui/{page:path}", *ui_forms(public, holder, operator, verifier))
+    shown = dict.fromkeys(unknown, _unknown) | shown
     moved = {path: partial(_moved, place) for path, place in MOVED.items()}
     return moved | {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
 

@@ -24,6 +24,7 @@ from identity_client.action import PREDICATE_NAMES, Grant, literal_of
 from identity_client.presentation import check_text, parts_of
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
+from identity_core import __version__
 from identity_core.api.request import NO_STORE, Answer, Handler, Request
 from identity_ui.catalogues import HERE, TEMPLATES, language_of, translations
 from identity_ui.names import DidName, Title, name_of, short
@@ -76,7 +77,7 @@ def page(
     loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES, "here": here, "hidden": HIDDEN}
     loaded |= {"titles": {}, "labels": {}, "described": {}, "waiting": (), "host": request.header("host") or ""}
     now, ids = datetime.now(UTC), {"request_id": request.request_id, "query": request.query}
-    loaded |= ids | {"now": printed(now), "soon": printed(now + SOON)}
+    loaded |= ids | {"now": printed(now), "soon": printed(now + SOON), "version": __version__}
     text = (
         _environment(language)
         .get_template(template)

@@ -238,7 +238,8 @@ def test_claimed_name_is_marked_in_every_sentence(target: Target) -> None:
     for path in ("/ui/home", "/ui/agents", "/ui/activity", f"/ui/delegation/{made.json['id']}"):
         text = page(target, path, cookie).body.decode()
         names = re.findall(
-            r"<b[^>]*><bdi>([^<]*bank\.example[^<]*)</bdi></b>( <span class=\"small warn\">name not verified)?", text
+            r"<b[^>]*><bdi>([^<]*bank\.example[^<]*)</bdi></b>(?:</a>)?( <span class=\"small warn\">name not verified)?",
+            text,
         )
         assert all(name == "“https://bank.example”" and hint for name, hint in names), (path, names)
         shown += len(names)

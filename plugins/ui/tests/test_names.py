@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from identity_ui.catalogues import TEMPLATES
-from identity_ui.names import DidName, Names, dids_in, name_of
+from identity_ui.names import DidName, Names, dids_in, name_of, title_of
 
 from identity_core.api.request import Answer, Request
 from identity_core.errors import InvalidDid
@@ -53,3 +53,17 @@ def test_malformed_did_on_a_page_costs_only_the_names() -> None:
     session = SimpleNamespace(caller=None)
     asked = Request(request_id="r", headers={})
     assert asyncio.run(names.describe(asked, session, {"issuerDid": "shop"})) == {}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("titled", "expected"),
+    [
+        ({"title": "Person", "titles": {"de": "Mensch"}}, ("Mensch", None)),
+        ({"title": "Person", "titles": {"fr": "Personne"}}, ("Person", "")),
+        ({"titles": {"fr": "Personne"}}, ("Personne", "fr")),
+        ({}, ("", "")),
+    ],
+)
+def test_title_states_the_language_that_is_not_the_reader_s(titled: Any, expected: tuple[str, str | None]) -> None:
+    title = title_of(Request(request_id="r", headers={"accept-language": "de"}), titled)
+    assert (str(title), title.lang) == expected

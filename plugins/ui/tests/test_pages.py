@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import json
 import re
+from datetime import datetime, timedelta
 
 import pytest
+from identity_ui.catalogues import HERE
 from identity_ui.pages import explained
 from identity_ui.render import _environment, page, static_pages, static_versions
 
+from identity_client import Expectation, verify
 from identity_client.action import pin_of
 from identity_core.api import errors
 from identity_core.api.request import Answer, Request
@@ -124,3 +128,23 @@ def test_only_changed_settings_stand_first_and_lists_as_text() -> None:
     text = page("operator_settings.html", request, operator="an operator", rows=rows).body.decode()
     values = re.findall(r'data-th="Value"><span>(.*?)</span>', text)
     assert values == ["/data", "sql, file", "–", "/data", "8080", "–"]
+
+
+def test_rows_of_a_list_are_counted_where_the_total_is_known() -> None:
+    assert words_of(MACROS.older("cursor=x", 1, 7, 31)) == "1–7 of 31 Older"
+    assert words_of(MACROS.older("", 26, 31, 31)) == "26–31 of 31"
+    assert words_of(MACROS.older("cursor=x")) == "Older"
+    assert MACROS.older("") == ""
+
+
+def test_example_of_check_a_proof_is_valid_as_of_its_day() -> None:
+    """Python reads it as the browser does; a day later it has expired."""
+    example = json.loads((HERE / "static" / "example.json").read_text())
+    fields, now = example["fields"], datetime.fromisoformat(example["now"])
+    predicate = {"attributeName": fields["attribute"], "type": fields["relation"], "value": int(fields["value"])}
+    expect = Expectation(
+        predicate=predicate, challenge=fields["challenge"], domain=fields["domain"], issuer_did=fields["issuer"]
+    )
+    proof = json.loads(fields["proof"])
+    found = [verify(proof, expect=expect, logs=example["logs"], now=now + timedelta(days=day)) for day in (0, 2)]
+    assert [one["verdict"] for one in found] == ["valid", "invalid"]

@@ -89,6 +89,16 @@ def test_invalid_text_before_a_path_is_refused(routes: Routes[str], byte: int) -
     assert routes.find(b"/v1/tile/0/x/y") == ({"GET": "tile"}, {"level": "0", "tile": "x/y"})
 
 
+def test_rest_takes_what_no_longer_template_matches(routes: Routes[str]) -> None:
+    """A literal on the way does not hide the rest above it: every unknown address has the same page."""
+    routes.add("/v1/{page:path}", {"GET": "unknown"})
+    for path in ("nope", "nope/nope", "dids/a/nope", "dids/a/keys", "dids/a/keys/rotate/", "keys", "keys/a/b"):
+        found, values = routes.find(f"/v1/{path}".encode())
+        assert (found, values["page"]) == ({"GET": "unknown"}, path)
+    assert routes.find(b"/v1/dids/a/history")[0] == {"GET": "/v1/dids/{did}/history"}
+    assert routes.find(b"/v1/keys/a")[0] == {"GET": "/v1/keys/{keyId}"}
+
+
 def test_a_rest_has_every_method_that_was_added(routes: Routes[str]) -> None:
     routes.add("/v1/files/{name:path}", {"GET": "read"})
     routes.add("/v1/files/{name:path}", {"POST": "ask"})

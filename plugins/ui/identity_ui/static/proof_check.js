@@ -58,7 +58,14 @@ exampleButton.addEventListener("click", async () => {
   form.requestSubmit();
 });
 
+// A website may be written as pages show it, without its scheme.
 async function checked() {
+  const found = await checkedFor(expectation()), domain = `https://${form.elements.domain.value}`;
+  const isMeant = found.checks.some((one) => one.check === "domain" && one.found === domain);
+  return isMeant ? checkedFor({ ...expectation(), domain }) : found;
+}
+
+async function checkedFor(expect) {
   const text = form.elements.proof.value;
   if (text.length > MOST_CHARACTERS || !isSecureContext || !crypto.subtle) throw new NotHere();
   let proof;
@@ -68,7 +75,9 @@ async function checked() {
     throw new NotHere();
   }
   if (typeof proof !== "object" || proof === null) throw new NotHere();
-  const [{ verify }, { LogInvalid }] = await load(), expect = expectation();
+  // The answer that made it has it as a member.
+  if (typeof proof.proof === "object" && proof.proof !== null) proof = proof.proof;
+  const [{ verify }, { LogInvalid }] = await load();
   if (isExample()) return verify(proof, { expect, logs: example.logs, schemas: example.schemas, now: new Date(example.now) });
   // Says whose log is needed; nothing is computed yet.
   const claimed = await verify(proof, { expect });
@@ -96,7 +105,8 @@ function line(name, ok) {
 
 function statementOf(predicates) {
   return predicates.flatMap(({ attributeName, type, value }, place) => {
-    const said = copy(`[data-relation="${type}"]`), [name, operand] = said.querySelectorAll("bdi");
+    const said = copy("[data-part=said]"), [name, operand] = said.querySelectorAll("bdi");
+    said.querySelector("span").textContent = form.querySelector(`option[value="${type}"]`).textContent;
     name.textContent = attributeName;
     operand.textContent = Array.isArray(value) ? value.join(", ") : String(value);
     return place === 0 ? [said] : [", ", said];

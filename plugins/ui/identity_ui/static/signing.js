@@ -480,12 +480,19 @@
   async function reply(approve, answer) {
     await answered("/ui/consent/reply", { method: "POST", body: new URLSearchParams({ reply: approve.dataset.reply, answer: JSON.stringify(answer) }) });
     showDone(answer === null ? "#declined" : "#told", answer !== null);
+    for (const { firstChild: number, parentElement } of document.querySelectorAll("a > .count")) {
+      number.data = String(Number(number.data) - 1);
+      parentElement.querySelector(".count").hidden = number.data === "0";
+    }
   }
 
   // The request and its form are replaced by what was agreed.
   function showDone(selector, isApproved) {
     document.querySelector("#open").hidden = true;
     document.querySelector("#approved").hidden = !isApproved;
+    for (const each of document.querySelectorAll("#asked [data-before]")) each.hidden = true;
+    const title = document.querySelector("#asks");
+    title.textContent = isApproved ? title.dataset.approved : title.dataset.declined;
     const done = document.querySelector(selector);
     done.hidden = false;
     done.focus();

@@ -43,6 +43,8 @@
     }
   };
   relative(document);
+  // Where no element can stand, such as in an option, the day is a part of the text.
+  for (const each of all("[data-date]")) each.textContent = each.textContent.replace(each.dataset.date, date.format(new Date(each.dataset.date)));
   document.addEventListener("htmx:after:swap", () => relative(document));
 
   // Light or dark is stored in this browser alone. Without storage the choice is that of the device.
