@@ -152,6 +152,7 @@ def test_the_proof_is_seen_in_the_browser(
 
 
 def test_page_revokes_the_delegation(typed: Newcomer) -> None:
+    assert TAKEN_BACK in PAGE
     page = [Step(0, f". ./{VARIABLES} 2> {VARIABLES}.txt; true", ""), *steps("".join(PAGE.partition(TAKEN_BACK)[1:]))]
     assert run(page, typed.folder, typed.environment) == []
 
