@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from identity_client.answers import ServiceError as ServiceError
     from identity_client.answers import ServiceUnreachable as ServiceUnreachable
     from identity_client.answers import UnreadableAnswer as UnreadableAnswer
+    from identity_client.challenge import ChallengeRefused as ChallengeRefused
+    from identity_client.challenge import ForeignOrigin as ForeignOrigin
     from identity_client.challenge import hash_body as hash_body
     from identity_client.client import AsyncClient as AsyncClient
     from identity_client.client import CallLimits as CallLimits
     from identity_client.client import Client as Client
-    from identity_client.did_auth import ChallengeRefused as ChallengeRefused
-    from identity_client.did_auth import ForeignOrigin as ForeignOrigin
     from identity_client.did_auth import Signer as Signer
     from identity_client.ibct import IbctTemplate as IbctTemplate
     from identity_client.ibct import action_text as action_text
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "answers": ("IdentityError", "ServiceError", "ServiceUnreachable", "UnreadableAnswer"),
-    "challenge": ("hash_body",),
+    "challenge": ("ChallengeRefused", "ForeignOrigin", "hash_body"),
     "client": ("AsyncClient", "CallLimits", "Client"),
-    "did_auth": ("ChallengeRefused", "ForeignOrigin", "Signer"),
+    "did_auth": ("Signer",),
     "ibct": ("IbctTemplate", "action_text", "sign_token"),
     "resolution": ("LogPlace", "PlaceUnknown", "require_place"),
     "session": ("Exchange", "Session"),

@@ -109,6 +109,26 @@ def body_hashes(purpose: str | None, body_hash: str | None) -> tuple[str | None,
     return (body_hash,) if purpose is not None else (body_hash, None)
 
 
+class ChallengeRefused(ValueError):
+    """A challenge that is malformed, or authorises something else than the request; nothing was signed."""
+
+
+class ForeignOrigin(ChallengeRefused):
+    """A service hands on a challenge of another one: anyone who signs it signs in there. Holds the ``origin`` of the challenge."""
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(f"the challenge is one of {origin}")
+        self.origin = origin
+
+
+def parse_offered(text: str) -> Challenge:
+    """Return a challenge that a service offers for a signature. Raises ``ChallengeRefused``."""
+    try:
+        return Challenge.parse(text)
+    except ValueError as error:
+        raise ChallengeRefused(str(error)) from error
+
+
 def build(
     *, origin: str, did: str, purpose: str | None, body_hash: str | None, nonce: bytes, expires_at: datetime
 ) -> str:

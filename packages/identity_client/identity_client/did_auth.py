@@ -8,7 +8,15 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from identity_client.challenge import CHANGES, DID_AUTH, Challenge, build_header, origin_field
+from identity_client.challenge import (
+    CHANGES,
+    DID_AUTH,
+    ChallengeRefused,
+    ForeignOrigin,
+    build_header,
+    origin_field,
+    parse_offered,
+)
 from identity_codec import ed25519, multikey
 from identity_codec.deprecation import OldName
 from identity_codec.ed25519 import Ed25519KeyPair
@@ -16,18 +24,6 @@ from identity_codec.values import Hidden
 
 _UNBOUND: Final = "the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-class ChallengeRefused(ValueError):
-    """A challenge that is malformed, or authorises something else than the request; nothing was signed."""
-
-
-class ForeignOrigin(ChallengeRefused):
-    """A service hands on a challenge of another one: anyone who signs it signs in there. Holds the ``origin`` of the challenge."""
-
-    def __init__(self, origin: str) -> None:
-        super().__init__(f"the challenge is one of {origin}")
-        self.origin = origin
 
 
 class Signer(Hidden, Struct, frozen=True):
@@ -74,10 +70,7 @@ class Signer(Hidden, Struct, frozen=True):
         A challenge without purpose is refused, and one for a change of the DID without the hash of a body: in the log of a DID without
         ``strictEvidence`` it serves for every change.
         """
-        try:
-            read = Challenge.parse(challenge)
-        except ValueError as error:
-            raise ChallengeRefused(str(error)) from error
+        read = parse_offered(challenge)
         if read.did != self.did:
             raise ChallengeRefused("the challenge is for another DID")
         if read.purpose is None or (read.purpose in CHANGES and read.body_hash is None):

@@ -272,9 +272,7 @@ def check(document: DidDocument) -> None:
     documents.check(document)
     related = document.related(keys.AUTHENTICATION)
     if not any(method.id in related and method.revoked is None for method in document.methods):
-        raise InvalidDocument(
-            "The document needs an Ed25519 key for authentication; to replace the last one, rotate it."
-        )
+        raise InvalidDocument("The document needs an Ed25519 authentication key; to replace the last one, rotate it.")
 
 
 def require_new(state: DidState, multibase: str) -> None:
