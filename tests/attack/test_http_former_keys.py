@@ -206,3 +206,45 @@ def test_rotated_api_key_guesses_no_answer_of_its_successor(target: Target) -> N
     assert (created.status, again.body) == (201, created.body)
     thief = target.wire.call("POST", f"{PREFIX}/dids", wish, old | {"Idempotency-Key": "1"})
     assert thief.outcome == (403, "FORBIDDEN")
+
+
+def test_rotated_api_key_changes_no_api_keys(target: Target) -> None:
+    """A thief of an old admin key can use it in its grace period, and must not make the theft last."""
+    admin = {"X-API-Key": target.stranger.api_key}
+    keys = f"{PREFIX}/admin/api-keys"
+    made = target.wire.call("POST", keys, {"name": "old", "admin": True}, admin).json
+    old, place = {"X-API-Key": made["apiKey"]}, f"{keys}/{made['record']['id']}"
+    rotation = {"graceSeconds": 600}
+    named = old | {"Idempotency-Key": "a-key-of-sixteen-characters"}
+    rotated = target.wire.call("POST", f"{place}/rotate", rotation, named)
+    successor = f"{keys}/{rotated.json['record']['id']}"
+    for method, path, body in (
+        ("POST", keys, {"name": "mine", "admin": True}),
+        ("POST", f"{place}/rotate", {"graceSeconds": 600}),
+        ("POST", f"{successor}/rotate", {}),
+        ("PATCH", successor, {"expiresAt": "2099-01-01T00:00:00Z"}),
+        ("DELETE", successor, None),
+    ):
+        refused = target.wire.call(method, path, body, old)
+        assert refused.outcome == (403, "FORBIDDEN"), (method, path)
+        assert "successor" in refused.json["error"]["details"]["remedy"]
+    assert target.wire.call("GET", keys, None, old).status == 200
+    assert target.wire.call("POST", f"{place}/rotate", rotation, named).body == rotated.body
+    new = {"X-API-Key": rotated.json["apiKey"]}
+    assert target.wire.call("POST", f"{place}/rotate", rotation, new).outcome == (400, "INVALID_REQUEST")
+    assert target.wire.call("DELETE", place, None, new).status == 200
+
+
+def test_own_rotation_with_a_name_needs_a_grace_period(target: Target) -> None:
+    """A key that ends at once could not fetch a lost answer, and nobody would have its successor."""
+    admin = {"X-API-Key": target.stranger.api_key}
+    keys = f"{PREFIX}/admin/api-keys"
+    made = target.wire.call("POST", keys, {"name": "self", "admin": True}, admin).json
+    own, place = {"X-API-Key": made["apiKey"]}, f"{keys}/{made['record']['id']}/rotate"
+    named = own | {"Idempotency-Key": "another-key-of-sixteen"}
+    refused = target.wire.call("POST", place, {}, named)
+    assert refused.outcome == (400, "INVALID_REQUEST")
+    assert "graceSeconds" in refused.json["error"]["details"]["remedy"]
+    named = own | {"Idempotency-Key": "a-third-key-of-sixteen"}
+    first = target.wire.call("POST", place, {"graceSeconds": 60}, named)
+    assert (first.status, target.wire.call("POST", place, {"graceSeconds": 60}, named).body) == (201, first.body)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import socket
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -146,3 +147,20 @@ def test_refused_connection_is_logged(tmp_path: Path, requests: str) -> None:
         assert (line["method"], line["operation"], line["status"], line["code"]) == ("-", "-", 429, "RATE_LIMITED")
         assert line["octetsOut"] == len(answer.partition(b"\r\n\r\n")[2])
         assert "127.0.0.1" not in json.dumps(line)
+
+
+def test_closed_pipelined_connection_is_no_failure(tmp_path: Path) -> None:
+    """The answer of a large document is still being written when the client has gone."""
+    with service_process.service(tmp_path / "data") as running:
+        host = urlsplit(running.wire.url)
+        for _ in range(5):
+            with socket.socket() as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1_024)
+                connection.connect((host.hostname, host.port))
+                connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+                time.sleep(0.2)
+        assert running.wire.call("GET", f"{PREFIX}/health").status == 200
+    text = running.log.read_text()
+    assert "INTERNAL_ERROR" not in text
+    assert "Traceback" not in text
+    assert "never retrieved" not in text

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from identity_client import ForeignOrigin, Signer, hash_body
+from identity_client import ChallengeRefused, ForeignOrigin, Signer, hash_body
 from identity_client.challenge import build, origin_field
 from identity_codec import ed25519
 from identity_core.domain.dids import challenge, keys
@@ -118,6 +118,12 @@ def test_only_ed25519_keys_sign() -> None:
         Signer(DID, wrong.secret).header(text(), purpose="update", digest=hash_body(BODY))
     with pytest.raises(ValueError):
         Signer(DID, PAIR.public).header(text(), purpose="update", digest=hash_body(BODY))
+
+
+@pytest.mark.parametrize("change", [("update", "rotate"), (DID, f"{DID}x"), ("didauth:v1", "didauth:v9"), (" ", "  ")])
+def test_changed_challenge_is_refused_as_such(change: tuple[str, str]) -> None:
+    with pytest.raises(ChallengeRefused):
+        SIGNER.header(text().replace(*change), purpose="update", digest=hash_body(BODY))
 
 
 def test_the_secret_does_not_show() -> None:

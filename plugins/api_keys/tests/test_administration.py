@@ -194,9 +194,14 @@ def test_the_successor_is_the_same_caller_with_the_same_rights():
 def test_the_end_of_a_key_never_moves_away():
     desk = Desk()
     old = desk.create()
-    desk.rotate(old.key.id, 3_600)
-    again = desk.rotate(old.key.id, 30 * 86_400)
-    assert again.predecessor.revoked_at == desk.clock.now() + timedelta(hours=1)
+    first = desk.rotate(old.key.id, 3_600)
+    with pytest.raises(InvalidRequest, match="rotated"):
+        desk.rotate(old.key.id, 30 * 86_400)
+    assert desk.store.by_id[old.key.id].revoked_at == desk.clock.now() + timedelta(hours=1)
+    assert [key.id for key in desk.store.by_id.values() if key.usable(desk.clock.now())] == [
+        old.key.id,
+        first.successor.key.id,
+    ]
     assert desk.revoke(old.key.id).revoked_at == desk.clock.now()
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_commands.remote import explained
+from identity_commands.remote import explained, session
 
-from identity_client import ServiceError, ServiceUnreachable, Session
+from identity_client import ChallengeRefused, ServiceError, ServiceUnreachable, Session
 from identity_core.cli.output import refused_values
 from tests.unit.cli.conftest import Commands
 
@@ -39,6 +39,15 @@ def test_refused_values_repeat_no_remedy(details: dict[str, Any], at: str) -> No
 def test_explained_refusal_has_place_and_remedy(documented: dict[str, Any], then: str) -> None:
     error = ServiceError(400, "ANY", "Any.", {"requestId": "r-1", **documented})
     assert explained(error, "http://a.example/") == ("ANY: Any.", "http://a.example/, request r-1", then)
+
+
+def test_refused_challenge_ends_a_command_with_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, session("http://a.example"):
+        raise ChallengeRefused("the challenge is for another DID")
+    assert ended.value.code == 1
+    what, where, remedy = capsys.readouterr().err.splitlines()
+    assert what == "error: nothing was signed: the challenge is for another DID"
+    assert (where, "do not trust" in remedy) == ("  at: http://a.example", True)
 
 
 def test_a_list_of_whose_names_its_options(remote: Commands) -> None:

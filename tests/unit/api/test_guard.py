@@ -7,6 +7,7 @@ import pytest
 
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.request import Answer, Parts, Request
+from identity_core.errors import Overloaded
 from identity_core.ports.did_method import CLIENT
 from tests.toy_document import KEY, ToyGate, ToyHandlers, ask, build_toy, call
 
@@ -121,6 +122,19 @@ def test_an_exception_becomes_500_and_one_log_line(caplog: pytest.LogCaptureFixt
     assert "ValueError" in record.getMessage()
     assert "toy_document.py" in record.getMessage()
     assert SECRET not in caplog.text
+
+
+def test_overload_is_one_short_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    """Any client can cause one, so its line must not be long."""
+
+    class Full(ToyHandlers):
+        async def get_health(self, request: Request) -> Answer:
+            raise Overloaded
+
+    assert ask(build_toy(Full()), target=HEALTH).status == 503
+    (record,) = [record for record in caplog.records if record.name == "identity.api"]
+    assert "OVERLOADED" in record.getMessage()
+    assert len(record.getMessage()) < 200
 
 
 def test_causes_are_told_without_their_secrets(caplog: pytest.LogCaptureFixture) -> None:
