@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -261,3 +263,9 @@ def test_german_pages_fit_a_small_phone(scene: Scene, site: Site, open_window: O
     for path in ("/keys", "/agents/new", "/issued", f"/issue?type={scene.named['type']}", "/results", "/ask"):
         page.goto(f"{site.url}/ui{path}")
         watched.look(page)
+
+
+def test_keys_state_since_when_they_are_there(scene: Scene, site: Site, open_window: Open) -> None:
+    page = open_page(open_window, site, "hana", "/keys")
+    expect(page.locator("td[data-th=Since] time")).to_have_count(1)
+    expect(page.locator("td[data-th=Since] time")).to_have_attribute("datetime", re.compile(r"^20\d\d-"))
