@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -248,3 +250,22 @@ def test_website_is_taken_as_pages_show_it(scene: Scene, site: Site, open_window
         page.fill("#domain", domain)
         page.get_by_role("button", name="Check", exact=True).click()
         expect(page.locator("#result h2").first).to_contain_text(told)
+
+
+def test_german_pages_fit_a_small_phone(scene: Scene, site: Site, open_window: Open) -> None:
+    """Its words are longer than English ones; 320 px is the smallest width that WCAG 1.4.10 asks for."""
+    page, watched = open_window(locale="de-DE")
+    page.set_viewport_size({"width": 320, "height": 700})
+    for path in ("", "/verify", "/check-log?kind=place", "/sign-in", "/nope"):
+        page.goto(f"{site.url}/ui{path}")
+        watched.look(page)
+    sign_in(page, site, "city", keep=True)
+    for path in ("/keys", "/agents/new", "/issued", f"/issue?type={scene.named['type']}", "/results", "/ask"):
+        page.goto(f"{site.url}/ui{path}")
+        watched.look(page)
+
+
+def test_keys_state_since_when_they_are_there(scene: Scene, site: Site, open_window: Open) -> None:
+    page = open_page(open_window, site, "hana", "/keys")
+    expect(page.locator("td[data-th=Since] time")).to_have_count(1)
+    expect(page.locator("td[data-th=Since] time")).to_have_attribute("datetime", re.compile(r"^20\d\d-"))

@@ -16,7 +16,8 @@ from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.errors import Conflict, CredentialNotFound, DelegationNotFound, ProofNotFound
-from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
+from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ListDidHistoryQuery, ResolveDidQuery
+from identity_ui.history import key_lives
 from identity_ui.names import Names, title_of, titles_of
 from identity_ui.operations import ask
 from identity_ui.render import page, redirect
@@ -180,10 +181,13 @@ class HolderPages(Struct, frozen=True):
         return await self.page("credentials.html", request, session, types_of(found), found=found, asked=asked)
 
     async def keys(self, request: Request, session: Session) -> Answer:
-        """Her keys, as her document names them now."""
-        path = {"did": session.target}
+        """Return the page of her keys, as her document names them now, with the times at which they were added."""
+        path, newest = {"did": session.target}, ListDidHistoryQuery(limit=STOPS, order="desc")
         found = await ask(self.dids.resolve_did, request, path=path, query=ResolveDidQuery())
-        values = {"document": found["didDocument"], "session_key": session.key}
+        versions = (await ask(self.dids.list_did_history, request, path=path, query=newest))["items"]
+        at, lives = {one["versionId"]: one["timestamp"] for one in versions}, key_lives(versions)
+        since = {key: at[life["added"]] for key, life in lives.items() if "added" in life}
+        values = {"document": found["didDocument"], "session_key": session.key, "since": since}
         return await self.page("keys.html", request, session, **values)
 
     async def page(

@@ -7,10 +7,12 @@ import gzip
 import hashlib
 import json
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from identity_ui.catalogues import HERE
+from identity_ui.consent import NOTHING
 from identity_ui.pages import explained
 from identity_ui.render import _environment, page, static_pages, static_versions
 
@@ -148,3 +150,14 @@ def test_example_of_check_a_proof_is_valid_as_of_its_day() -> None:
     proof = json.loads(fields["proof"])
     found = [verify(proof, expect=expect, logs=example["logs"], now=now + timedelta(days=day)) for day in (0, 2)]
     assert [one["verdict"] for one in found] == ["valid", "invalid"]
+
+
+def test_request_that_waits_may_name_no_verifier_and_no_purpose() -> None:
+    """The members that an agent leaves out are missing, and the page is served all the same."""
+    stored = SimpleNamespace(agent="did:ids:aki", id="1", expires_at=datetime(2026, 1, 1, tzinfo=UTC))
+    shown = {"predicates": [{"attributeName": "age", "type": "gte", "value": 18}]}
+    waiting, values = [SimpleNamespace(stored=stored, shown=shown)], {"rows": [], "own": [], "last": None}
+    for template, given in (("home.html", values), ("consent.html", NOTHING)):
+        request = Request(request_id="1", headers={}, operation_id="")
+        text = page(template, request, signed_in="did:ids:hana", waiting=waiting, **given).body.decode()
+        assert "is your <bdi>age</bdi> at least" in text
