@@ -236,7 +236,7 @@ def test_rotated_api_key_changes_no_api_keys(target: Target) -> None:
 
 
 def test_own_rotation_with_a_name_needs_a_grace_period(target: Target) -> None:
-    """A key that ends at once could not fetch a lost answer, and nobody would have its successor."""
+    """A key that ends at once could not fetch a lost answer, and its successor would be lost."""
     admin = {"X-API-Key": target.stranger.api_key}
     keys = f"{PREFIX}/admin/api-keys"
     made = target.wire.call("POST", keys, {"name": "self", "admin": True}, admin).json

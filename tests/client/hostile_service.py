@@ -61,14 +61,14 @@ ALIVE = answer("200 OK", b'{"status":"ok"}')
 LIMITED = refusal("429 Too Many Requests", "RATE_LIMITED", "Retry-After: 0")
 DOWN = refusal("503 Service Unavailable", "OVERLOADED", "Retry-After: 0")
 CREATE: dict[str, Any] = {"body": {"method": "ids"}}
-VERIFY: dict[str, Any] = {"body": {"proof": "e30"}}
+VERIFY: dict[str, Any] = {"body": {"credential": {}}}
 UPDATE: dict[str, Any] = {"did": DID, "body": {"operation": "removeService", "serviceId": "files"}}
 PAGE = answer("200 OK", b'{"items":[{}],"nextCursor":"next"}')
 ENDLESS = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" + b'"' + b"a" * 200_000
 
 CASES = {
     "limited and then not": Case("getHealth", (LIMITED, LIMITED, ALIVE), None, 3),
-    "limited for good": Case("verifyProof", (LIMITED,), "RATE_LIMITED", 3, VERIFY),
+    "limited for good": Case("verifyCredential", (LIMITED,), "RATE_LIMITED", 3, VERIFY),
     "told to wait for days": Case(
         "getHealth", (refusal("429 Too Many Requests", "RATE_LIMITED", "Retry-After: 999999"),), "RATE_LIMITED", 1
     ),
@@ -78,11 +78,11 @@ CASES = {
     "down and a read": Case("getHealth", (DOWN, DOWN, ALIVE), None, 3),
     "down for good": Case("getHealth", (DOWN,), "OVERLOADED", 3),
     "down and a change with a key": Case("createDid", (DOWN,), "OVERLOADED", 3, CREATE),
-    "down and a request without a key": Case("verifyProof", (DOWN,), "OVERLOADED", 1, VERIFY),
+    "down and a request without a key": Case("verifyCredential", (DOWN,), "OVERLOADED", 1, VERIFY),
     "in progress": Case("createDid", (refusal("409 Conflict", "REQUEST_IN_PROGRESS"),), "REQUEST_IN_PROGRESS", 3, CREATE),
     "another conflict": Case("createDid", (refusal("409 Conflict", "DID_EXISTS"),), "DID_EXISTS", 1, CREATE),
     "cut off": Case("getHealth", (ALIVE[:-4],), "UNREACHABLE", 3),
-    "cut off and a request without a key": Case("verifyProof", (ALIVE[:-4],), "UNREACHABLE", 1, VERIFY),
+    "cut off and a request without a key": Case("verifyCredential", (ALIVE[:-4],), "UNREACHABLE", 1, VERIFY),
     "closed at once": Case("getHealth", (b"",), "UNREACHABLE", 3),
     "not HTTP": Case("getHealth", (b"SSH-2.0-OpenSSH_9.2\r\n",), "UNREACHABLE", 3),
     "a page of a portal": Case("getHealth", (answer("200 OK", b"<html>", media="text/html"),), "UNREADABLE", 1),
