@@ -215,6 +215,6 @@ def places(folder: Path, forged: LoggedHistory, honest: Path, given: tuple[str, 
     assert verified(1, *known)[0] == 1
     assert verified(1, *known, proofs[0])[0] == 0
     code, said = verified(1, *known, proofs[1])
-    assert (code, "none of these" in said) == (1, True)
+    assert (code, "not one of these" in said) == (1, True)
     assert verified(1, proofs[0])[0] == 2
     assert verified(1, *known[:2], proofs[0])[0] == 1

@@ -128,7 +128,7 @@ def test_one_that_is_cut_off_changes_nothing(identity: Commands, profiles_file: 
     ("words", "says"),
     [
         (["--url", "http://hana:pw@a.example", "--anonymous"], "an address holds no password"),
-        (["--url", "ftp://a.example", "--anonymous"], "no address of a service"),
+        (["--url", "ftp://a.example", "--anonymous"], "not an address of a service"),
         ([], "there is no credential"),
         (["--anonymous", "--api-key", "-"], "exclude each other"),
         (["two words", "--anonymous"], "letters, digits"),

@@ -162,7 +162,7 @@ def test_a_reply_ends_and_cannot_be_made_by_others() -> None:
         "é",
         "=",
     ):
-        with pytest.raises(InvalidRequest, match="no request"):
+        with pytest.raises(InvalidRequest, match="not a request"):
             world.consents.open_reply(reply)
     world.clock.time = asked.expires_at - timedelta(seconds=1)
     assert world.consents.open_reply(asked.reply) == asked

@@ -96,7 +96,7 @@ def test_an_entry_without_proofs_is_refused() -> None:
         verify(first(signers=()))
 
 
-@pytest.mark.parametrize(("other", "reason"), [(X25519, "not of type Ed25519"), ("z6Mk", "no multikey")])
+@pytest.mark.parametrize(("other", "reason"), [(X25519, "not of type Ed25519"), ("z6Mk", "not a multikey")])
 def test_an_update_key_that_does_not_sign_is_an_ed25519_key_too(other: str, reason: str) -> None:
     with pytest.raises(LogInvalid, match=reason):
         verify(first(updateKeys=[KEY.multikey, other]))

@@ -138,7 +138,7 @@ def test_more_than_was_asked_for_is_found() -> None:
     ("head", "says"),
     [
         (b"identity-backup 2\n{}", "newer version"),
-        (b"PK\x03\x04 something else entirely", "no backup"),
+        (b"PK\x03\x04 something else entirely", "not a backup"),
         (MAGIC + b"[]\n", "not that of a backup"),
         (MAGIC + b'{"seal":"file"}\n', "not that of a backup"),
         (MAGIC + b'{"seal":"file","key":"AA==","x":1}\n', "not that of a backup"),

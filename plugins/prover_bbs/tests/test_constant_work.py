@@ -59,7 +59,7 @@ def test_the_place_in_a_set_is_found_by_going_through_all_of_it():
 
 
 def test_a_value_outside_the_set_is_refused():
-    with pytest.raises(ValueError, match="none of the set"):
+    with pytest.raises(ValueError, match="not in the set"):
         SetProver(None, SetLayout(0, (3, 5, 9)), 4, 1, Repeating())
 
 

@@ -123,7 +123,7 @@ def test_mistakes(identity: Commands, here: Path, lines: Callable[[int], None]) 
     assert "no such data directory" in identity.refused("audit", "verify", status=2)[0]
     lines(1)
     (here / "head.json").write_text("[]")
-    assert "no head of an audit log" in identity.refused("audit", "verify", "--head", "head.json", status=2)[0]
+    assert "not a head of an audit log" in identity.refused("audit", "verify", "--head", "head.json", status=2)[0]
 
 
 def test_a_running_service(remote: Commands, server: LocalServer, wallet: Path) -> None:

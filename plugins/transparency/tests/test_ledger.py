@@ -126,7 +126,7 @@ def test_a_did_that_nobody_has(remote: Commands, key: str) -> None:
 def test_wrong_query_is_refused(identity: Commands, here: Path, key: str) -> None:
     assert "--history" in identity.refused("ledger", "verify", "--key", key, status=2)[0]
     assert "key is missing" in identity.refused("ledger", "verify", "did:x:y")[0]
-    assert "no verifier key" in identity.refused("ledger", "verify", "did:x:y", "--key", "a+b+c")[0]
+    assert "not a verifier key" in identity.refused("ledger", "verify", "did:x:y", "--key", "a+b+c")[0]
     assert (
         "neither a verifier key nor a file"
         in identity.refused("ledger", "verify", "did:x:y", "--key", "no/such/file")[0]

@@ -87,9 +87,9 @@ def test_a_quorum_and_its_time_may_be_demanded(
     path = here / "x.tlog-proof"
     proof = write_proof(remote, path, did)
     words = ("ledger", "verify", "--policy", policies["two"], path)
-    assert "no quorum" in identity.refused(*words)[0]
+    assert "not a quorum" in identity.refused(*words)[0]
     cosign(path, 0)
-    assert "no quorum" in identity.refused(*words)[0]
+    assert "not a quorum" in identity.refused(*words)[0]
     cosign(path, 2)
     assert "cosigned by W2" in identity.ok(*words, "--cosigned-within", "600")
     assert set(identity.json(*words)["cosigned"]) == {"W0", "W2"}
@@ -136,10 +136,10 @@ def test_wrong_options_are_refused(
     assert "TRANSACTION_NOT_FOUND" in remote.refused("ledger", "prove", "0" * 64)[0]
     assert "--version-id" in remote.refused("ledger", "prove", "0" * 64, "--version-id", "1", status=2)[0]
     assert "knows no log" not in remote.ok("ledger", "prove", did, "--policy", policies["log"])
-    assert "no quorum" in remote.refused("ledger", "prove", did, "--policy", policies["two"])[0]
+    assert "not a quorum" in remote.refused("ledger", "prove", did, "--policy", policies["two"])[0]
     assert "--policy" in identity.refused("ledger", "verify", "--policy", policies["log"], status=2)[0]
     assert "--policy" in identity.refused("ledger", "verify", "--policy", policies["log"], did, status=2)[0]
     assert "--policy" in identity.refused("ledger", "verify", did, "--cosigned-within", "1", status=2)[0]
     (here / "broken").write_text("quorum")
     (here / "x").write_text("x")
-    assert "no policy: line 1" in identity.refused("ledger", "verify", "--policy", here / "broken", here / "x")[0]
+    assert "not a policy: line 1" in identity.refused("ledger", "verify", "--policy", here / "broken", here / "x")[0]

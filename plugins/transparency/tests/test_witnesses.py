@@ -35,7 +35,7 @@ def test_without_the_setting_there_is_none(tmp_path: Path) -> None:
         (f"witness W {KEY} http://[::\nquorum W", "URL of the witness W"),
         (f"witness W {KEY} http://w:99999999\nquorum W", "URL of the witness W"),
         (f"witness W {KEY} http://w/?x\nquorum W", "URL of the witness W"),
-        (f"witness W {KEY}\nquorum W", "no quorum"),
+        (f"witness W {KEY}\nquorum W", "not a quorum"),
     ],
 )
 def test_witness_errors_are_reported(tmp_path: Path, text: str | None, says: str) -> None:
@@ -99,9 +99,9 @@ def test_each_says_what_it_has_cosigned_last() -> None:
         (whole("500 No", b"sorry"), "it answers 500 sorry"),
         (cosigned(0), "has not cosigned"),
         (whole("200 OK", NOTE), "has not cosigned"),
-        (cosigned(2, LogKey(bytes(32)).note(some_leaves(9))), "no checkpoint of this log"),
-        (cosigned(2).replace(b"\n5\n", b"\n6\n"), "no checkpoint of this log"),
-        (whole("200 OK", b"\xff"), "no checkpoint of this log"),
+        (cosigned(2, LogKey(bytes(32)).note(some_leaves(9))), "not a checkpoint of this log"),
+        (cosigned(2).replace(b"\n5\n", b"\n6\n"), "not a checkpoint of this log"),
+        (whole("200 OK", b"\xff"), "not a checkpoint of this log"),
     ],
 )
 def test_unexpected_answer_counts_as_none(answer: bytes | None, says: str) -> None:

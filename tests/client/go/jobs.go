@@ -145,8 +145,8 @@ func (j job) do() (any, error) {
 	switch j.Operation {
 	case "getHealth":
 		return id.GetHealth(ctx)
-	case "verifyProof":
-		return id.VerifyProof(ctx, read[identity.VerifyProofRequest](j.Given.Body))
+	case "verifyCredential":
+		return id.VerifyCredential(ctx, read[identity.VerifyCredentialRequest](j.Given.Body))
 	case "createDid":
 		return id.CreateDid(ctx, read[identity.CreateDidRequest](j.Given.Body))
 	case "updateDid":
