@@ -218,7 +218,10 @@ def test_an_offer_serves_once_and_in_time(exchange: Exchange, monkeypatch: pytes
 
 def test_list_of_service_has_no_foreign_handles(exchange: Exchange) -> None:
     words = ("--keys", exchange.keys[IVO], "--holder", HANA, "--schema", exchange.schema, "--book", "book")
-    for name, reason in ((status_gaps.list_id(IVO, 86_400), "a service publishes"), ("short", "not an address of a list")):
+    for name, reason in (
+        (status_gaps.list_id(IVO, 86_400), "a service publishes"),
+        ("short", "not an address of a list"),
+    ):
         url = ("--status-url", f"https://ivo.example/status-gaps/{name}")
         assert reason in exchange.run.refused("credential", "offer", *words, *url, status=2)[0]
     assert not Path("book").exists()
