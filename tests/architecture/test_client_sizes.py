@@ -15,7 +15,7 @@ from tests.architecture.sizes import ROOT, size_of_file
 
 PYTHON: Final = ROOT / "packages" / "identity_client" / "identity_client"
 # The target for each client is 300.
-LIMITS: Final = {"python": 380, "typescript": 300, "go": 566}
+LIMITS: Final = {"python": 377, "typescript": 300, "go": 566}
 # The modules of Python that are the client; the others are rules that the service and verifiers import.
 PYTHON_CLIENT: Final = ("answers", "client", "did_auth", "ibct", "operations")
 VERIFIERS: Final = ("proofs/verify", "checkpoint", "log", "status", "expectation")

@@ -33,7 +33,7 @@ def named(text: str) -> Iterator[str]:
 
 
 def wrong(line: str) -> str:
-    """What is not a command or no option in ``line``; empty where all is."""
+    """Return the first word of ``line`` that is neither a command nor an option; empty if there is none."""
     words = shlex.split(line, comments=True)[1:]
     command: click.Command = main
     while isinstance(command, click.Group) and words and re.match(r"[a-z]", words[0]):

@@ -272,7 +272,7 @@ WRONG_POLICIES = {
 
 
 GROWTH = re.compile(r'\{\s*"(?:first|second|hashes)')
-"""What the page takes for a proof of growth; each kind has a tab with its own fields."""
+"""Files that the page accepts as a proof of growth; each kind has a tab with its own fields."""
 
 
 def paste(page: Page, text: str, key: str = "", *, beside: str = "", service_did: str = "") -> list[str]:

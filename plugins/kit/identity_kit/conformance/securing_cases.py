@@ -25,7 +25,7 @@ JUNK: Final[tuple[Any, ...]] = (
     {"issuer": 7, "proof": {"proofValue": "u"}},
     {"@context": [{}], "proof": {"type": "DataIntegrityProof", "proofValue": "u2V0D"}},
 )
-"""What is not a secured credential of any format."""
+"""Texts and objects that are not secured credentials of any format."""
 
 WANTED: Final = KeyBinding("did:web:verifier.example", "a-nonce", datetime(2026, 1, 1, tzinfo=UTC))
 _BASE64URL: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
