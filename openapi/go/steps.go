@@ -64,12 +64,12 @@ func (w *working) addMethod(step object, did string, isNew func(string) bool, is
 	kind, key, asked := text(said["type"]), text(said["publicKeyMultibase"]), said["purposes"]
 	demand(isBody || members(said) == "publicKeyMultibase,purposes,type", "a key has other members")
 	if isBody {
+		asked = []any{}
+	}
+	if has(step, "relationships") {
 		asked = step["relationships"]
 	}
-	var purposes []string
-	if asked != nil {
-		purposes = texts(asked)
-	}
+	purposes := texts(asked)
 	demand(isNew(key), "the key is or has been one of this DID")
 	if len(purposes) == 0 && isBody {
 		purposes = keyTypes[typeOf(kind)].secondary

@@ -17,8 +17,9 @@ from identity_kit.conformance.controller import Controller, Life, WalletSigner
 from identity_client import challenge, data_integrity
 from identity_codec import jcs, multibase
 from identity_codec.multibase import base58btc_encode
-from identity_core.domain.dids.changes import Create, NewService
+from identity_core.domain.dids.changes import Create, NewService, Update
 from identity_core.domain.dids.did import SERVICE_CONTEXTS
+from identity_core.domain.dids.requests import operations
 from identity_core.domain.dids.state import LogInvalid
 from tests.client.own_logs import CHAIN, NEXT, SIGNER, TYPES, Json, RandomLife, toggled
 
@@ -37,8 +38,16 @@ NAMES: Final = (
     "restoreVersion", "operations", "body", "purposes", "deactivated", "nextKeyHashes", "updateKeys", "scid", "revoked",
     "newPublicKeyMultibase", "newRecoveryKey", "revokeAllExistingKeys",
 )  # fmt: skip
-# Lists of a body. Of what is none the service reads an empty one, though it takes no such request.
-LISTS: Final = ("alsoKnownAs", "relationships", "purpose")
+# Changes of a signed body whose later operations take back what the earlier ones added: member and values.
+HIDDEN: Final[tuple[tuple[tuple[str | int, ...], tuple[Any, ...]], ...]] = (
+    ((0, "service", "type"), (None, 5, [], "", "x y", "x" * 300)),
+    ((0, "service", "serviceEndpoint"), (None, 5, {}, "", "https://")),
+    ((0, "service", "id"), (None, 5, "", "#", "x y")),
+    ((2, "relationships"), (None, "", {}, [5], ["x"], [], ["authentication", "authentication"])),
+    ((2, "verificationMethod", "publicKeyMultibase"), (None, 5, "x")),
+    ((2, "verificationMethod", "proofOfPossession"), (None, "")),  # Clients do not read it.
+    ((4, "alsoKnownAs"), (None, "", "ab", {}, {"urn:x": 1}, [5], ["x y"], ["urn:x", "urn:x"])),
+)
 # What the client does not compute, as its README says.
 BEYOND: Final = ("The proof of possession is not one of this key", "not a point")
 
@@ -70,9 +79,8 @@ class RichLife(RandomLife):
 def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where something stands within a JSON value."""
     for name in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        if name not in LISTS:
-            yield (*place, name)
-            yield from places(value[name], (*place, name))
+        yield (*place, name)
+        yield from places(value[name], (*place, name))
 
 
 def mutate(value: Any, dice: random.Random) -> None:
@@ -181,6 +189,7 @@ def mutated_logs(part: int = 0, changes: int = COUNT) -> Mapping[str, tuple[str,
     )
     for count, is_short in ((3_500, True), (5_000, False)):
         found[f"an entry with {count} umbrellas"] = (log_of(resealed(bound, noted, with_a_note(count))), is_short)
+    found |= hidden_faults() if part == 0 else ()
     for number in range(changes):
         seed = dice.randrange(LIVES)
         place = dice.randrange(len(lives[seed].entries))
@@ -190,18 +199,45 @@ def mutated_logs(part: int = 0, changes: int = COUNT) -> Mapping[str, tuple[str,
             # What has no hash or no place for a signature any more is not a log.
             continue
         verdict = judged(log_of(lines))
-        if verdict is not None and not (verdict and has_untyped_service(lines[-1])):
+        if verdict is not None:
             found[f"life {seed}, entry {place + 1}, change {number}"] = (log_of(lines), verdict)
     return found
 
 
-def has_untyped_service(line: bytes) -> bool:
-    """Return whether a signed body has a service whose type is not text. Clients refuse it. The service reads it, though it takes no such
-    request: if the same body removes the service again, no document shows it."""
-    body = json.loads(line)["parameters"]["change"].get("authorization", {}).get("body", {})
-    operations = body.get("operations", [body])
-    types = [one["service"]["type"] for one in operations if "service" in one]
-    return not all(isinstance(kind, str) for kind in types)
+def hidden_faults() -> Iterator[tuple[str, tuple[str, bool]]]:
+    """Yield logs whose last entry has a signed body with a fault that no document shows."""
+    life = RichLife(LIVES * 1_000)
+    did, key = str(life.state.did), life.controller.key().public
+    service = {"id": "#gone", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
+    method = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": key}
+    steps = [
+        {"operation": "addService", "service": service},
+        {"operation": "removeService", "serviceId": "#gone"},
+        {"operation": "addVerificationMethod", "verificationMethod": method, "relationships": ["assertionMethod"]},
+        {"operation": "removeVerificationMethod", "keyId": f"#{key}"},
+        {"operation": "setAlsoKnownAs", "alsoKnownAs": ["https://hana.example/gone"]},
+        {"operation": "setAlsoKnownAs", "alsoKnownAs": list(life.state.document.also_known_as)},
+    ]
+    body, at = {"operations": steps}, life.later(90 * 3600)
+    life.change(Update(operations(body, did), life.signed(at, "update", body)), at, life.keys(life.signer))
+    yield "hidden faults: none", (log_of(life.entries), True)
+    for place, values in HIDDEN:
+        for value in values:
+            log = log_of(resealed(life, len(life.entries) - 1, with_a_member(place, value)))
+            verdict = judged(log)
+            if verdict is not None:
+                yield f"hidden fault: {place} is {value}", (log, verdict)
+
+
+def with_a_member(place: tuple[str | int, ...], value: Any) -> Callable[[Json, Json], object]:
+    """A signed body of several operations that has ``value`` at ``place``."""
+    *way, name = place
+
+    def change(body: Json, proof: Json) -> None:
+        signed = body["parameters"]["change"]["authorization"]["body"]["operations"]
+        functools.reduce(lambda part, step: part[step], way, signed)[name] = value
+
+    return change
 
 
 def log_of(lines: list[bytes]) -> str:

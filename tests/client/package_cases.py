@@ -375,8 +375,8 @@ class PackageCases:
     def test_mutated_log_gets_verdict_of_service(self, mutated: dict[str, Json]) -> None:
         judged = {name: good for name, (_, good) in mutated_logs().items()}
         assert 10 < sum(judged.values()) < len(judged) - 150, "both are judged"
-        wrong = {name for name, good in judged.items() if ("value" in mutated[name]) != good}
-        assert {name: (judged[name], mutated[name]) for name in wrong} == {}
+        wrong = {name: mutated[name] for name, good in judged.items() if ("value" in mutated[name]) != good}
+        assert not wrong, wrong
         ours = {name: verify(log.encode()).unbound_changes for name, (log, good) in mutated_logs().items() if good}
         assert {name: mutated[name]["value"]["unboundChanges"] for name in ours} == ours
         assert {each["error"]["name"] for each in mutated.values() if "error" in each} == {"LogInvalid"}
@@ -386,7 +386,8 @@ class PackageCases:
     def test_13_000_mutated_logs_get_verdict_of_service(self, do: Run, part: int) -> None:
         logs = mutated_logs(part, 1_000)
         told = do({name: {"kind": "log", "log": log} for name, (log, _) in logs.items()})
-        assert {name: (log, told[name]) for name, (log, good) in logs.items() if ("value" in told[name]) != good} == {}
+        wrong = {name: (log, told[name]) for name, (log, good) in logs.items() if ("value" in told[name]) != good}
+        assert not wrong, wrong
         assert 30 < sum(good for _, good in logs.values()) < len(logs) - 500, "both are judged"
 
     def test_both_are_judged(self) -> None:

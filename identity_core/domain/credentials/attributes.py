@@ -118,9 +118,8 @@ class Attribute(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        if type(self.scale) is not int or not 0 <= self.scale <= (
-            MAX_SCALE if self.type is AttributeType.DECIMAL else 0
-        ):
+        most = MAX_SCALE if self.type is AttributeType.DECIMAL else 0
+        if type(self.scale) is not int or not 0 <= self.scale <= most:
             raise ValueRefused(f"only a decimal has a scale, and it is 0 to {MAX_SCALE}")
         if not self.type.ordered:
             if self.low is not None or self.high is not None:
@@ -180,15 +179,12 @@ def _read_integer(value: JsonValue, scale: int) -> TypedValue:
 
 def _read_decimal(value: JsonValue, scale: int) -> TypedValue:
     value = exact(value)
-    text = (
-        str(value)
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_SAFE_INTEGER
-        else value
-    )
+    is_exact = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_SAFE_INTEGER
+    text = str(value) if is_exact else value
     match = _DECIMAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueRefused(
-            "a decimal is a number, or a string such as -12.50, without exponent, plus sign or leading zeros"
+            "a decimal is a number or a string such as -12.50, without exponent, plus sign or leading zeros"
         )
     sign, whole, fraction = match[1], match[2], match[3] or ""
     if len(fraction) > scale:

@@ -76,6 +76,14 @@ def possession(text: str | None) -> bytes | None:
         ) from error
 
 
+def texts(value: Any) -> tuple[str, ...]:
+    """Return a list of texts. Raises ``InvalidDocument``. The document of the API types the bodies of requests, but those of a log may
+    have other types, and a later operation of the same body may hide the fault."""
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise InvalidDocument("A member of an operation is text, or a list of texts.")
+    return tuple(value)
+
+
 def _operation(item: Body, did: str) -> Operation:
     name = item.get("operation", "")
     if name not in _MEMBERS:
@@ -87,16 +95,14 @@ def _operation(item: Body, did: str) -> Operation:
             details={"missing": [*sorted(expected - there)], "unexpected": [*sorted(there - expected)]},
         )
     match name:
-        case "addService":
-            return AddService(_service(item["service"], did))
-        case "updateService":
-            return UpdateService(_service(item["service"], did))
+        case "addService" | "updateService":
+            return (AddService if name == "addService" else UpdateService)(_service(item["service"], did))
         case "removeService":
             return RemoveService(_fragment(item["serviceId"], did))
         case "removeVerificationMethod":
             return RemoveVerificationMethod(absolute_key_id(item["keyId"], did))
         case "setAlsoKnownAs":
-            return SetAlsoKnownAs(tuple(item["alsoKnownAs"]))
+            return SetAlsoKnownAs(texts(item["alsoKnownAs"]))
         case "setWitness":
             return SetWitnesses(_witnesses(item["witness"]))
         case "setStrictEvidence":
@@ -105,7 +111,7 @@ def _operation(item: Body, did: str) -> Operation:
             return SetStrictEvidence()
     method = item["verificationMethod"]
     kind = keys.key_type(method["type"]).name
-    purposes = tuple(item.get("relationships", ())) or keys.default_purposes(kind, primary=False)
+    purposes = texts(item.get("relationships", ())) or keys.default_purposes(kind, primary=False)
     proof = possession(method.get("proofOfPossession"))
     return AddVerificationMethod(Key(kind, method["publicKeyMultibase"], purposes, proof))
 
@@ -119,7 +125,8 @@ def _witnesses(witness: Body) -> WitnessList | None:
 
 
 def _service(service: Body, did: str) -> NewService:
-    return NewService(service["type"], service["serviceEndpoint"], _fragment(service["id"], did))
+    kind, endpoint = texts([service["type"], service["serviceEndpoint"]])
+    return NewService(kind, endpoint, _fragment(service["id"], did))
 
 
 def _fragment(text: str, did: str) -> str:

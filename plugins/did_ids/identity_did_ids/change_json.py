@@ -170,10 +170,7 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
 
 def read_retired(value: Json) -> RetireLogKey:
     """Return the retirement that an entry states. Raises ``KeyError``, ``TypeError``."""
-    size = value["treeSize"]
-    if type(size) is not int:
-        raise TypeError("not a number")
-    return RetireLogKey(_text(value["multikey"]), size, _flag(value["compromised"]))
+    return RetireLogKey(_text(value["multikey"]), _number(value["treeSize"]), _flag(value["compromised"]))
 
 
 def read_creation(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:
@@ -257,7 +254,7 @@ def _asks_to_rotate(body: requests.Body, change: Rotate, did: str) -> bool:
         requests.absolute_key_id(body["oldKeyId"], did) == change.old_key_id
         and keys.key_type(body["newKeyType"]).name == new.type
         and body.get("newPublicKeyMultibase", new.public) == new.public
-        and tuple(body.get("purpose", ())) == new.purposes
+        and requests.texts(body.get("purpose", ())) == new.purposes
         and _second(end) == _second(change.revoke_at)
     )
 

@@ -201,7 +201,8 @@ export class Working {
             const method = record(step.verificationMethod);
             const [type, key] = [text(method.type), text(method.publicKeyMultibase)];
             demand(isBody || Object.keys(method).sort().join() === "publicKeyMultibase,purposes,type", "a key has other members");
-            const said = texts((isBody ? step.relationships : method.purposes) ?? []);
+            const { relationships = [] } = step;
+            const said = texts(isBody ? relationships : method.purposes);
             demand(isNew(key), "the key is or has been one of this DID");
             this.add(did, type, key, said.length > 0 || !isBody ? said : (TYPES[Working.typeOf(type)]?.secondary ?? []));
         }
