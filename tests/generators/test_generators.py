@@ -169,6 +169,30 @@ def test_redocly_finds_nothing(name: str, tmp_path: Path) -> None:
     assert json.loads(printed[: printed.rindex("}") + 1])["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}
 
 
+def test_kin_openapi_finds_no_contradiction(tmp_path: Path) -> None:
+    """Requests and answers of all stories of the specification pass a proxy that checks them by the document."""
+    go, identity = program("go"), program("identity")
+    if not Path("/usr/share/gocode/src/github.com/getkin/kin-openapi").exists():
+        missing("golang-github-getkin-kin-openapi-dev")
+    debian = {"GO111MODULE": "off", "GOPATH": "/usr/share/gocode", "GOTOOLCHAIN": "local"}
+    run(go, "build", "-o", tmp_path / "proxy", HERE / "validating_proxy.go", cwd=tmp_path, **debian)
+    with (
+        local_server() as server,
+        subprocess.Popen(
+            [tmp_path / "proxy", ROOT / "openapi" / "reference.json", server.url], stdout=subprocess.PIPE, text=True
+        ) as proxy,
+    ):
+        try:
+            assert proxy.stdout is not None
+            url = proxy.stdout.readline().strip()
+            run(identity, "conformance", url, cwd=tmp_path, IDENTITY_API_KEY=server.api_key)
+        finally:
+            proxy.terminate()
+        printed = proxy.stdout.read()
+    assert re.findall("error: .*", printed) == []
+    assert len(printed.splitlines()) > 250
+
+
 @pytest.mark.parametrize("package", NODE_GENERATORS)
 def test_node_generators_make_a_client(package: str, tmp_path: Path) -> None:
     name, *arguments = NODE_GENERATORS[package]
