@@ -83,10 +83,9 @@ def accept(submission: Submission, logs: Sequence[VerifierKey], latest: Mapping[
     Raises ``Malformed``, ``UnknownLog``, ``NotSigned``, ``Stale``, ``Inconsistent``.
     """
     checkpoint = Checkpoint.parse(Note.parse(submission.checkpoint).text)
-    keys = [key for key in logs if key.name == checkpoint.origin]
-    if not keys:
+    if all(key.name != checkpoint.origin for key in logs):
         raise UnknownLog(f"no log is called {checkpoint.origin}")
-    _verify_signature(submission.checkpoint, keys)
+    _verify_signatures(submission.checkpoint, logs)
     if submission.old > checkpoint.size:
         raise Malformed("the old size is larger than that of the checkpoint")
     before = latest.get(checkpoint.origin, Checkpoint(checkpoint.origin, 0, EMPTY_ROOT))
@@ -101,12 +100,14 @@ def accept(submission: Submission, logs: Sequence[VerifierKey], latest: Mapping[
     return checkpoint
 
 
-def _verify_signature(data: bytes, keys: Sequence[VerifierKey]) -> None:
-    refusal = NotSigned("the checkpoint has no signature")
-    for key in keys:
-        try:
+def _verify_signatures(data: bytes, logs: Sequence[VerifierKey]) -> None:
+    """Verify the signature of each watched log, because readers refuse a checkpoint with a wrong line of a key that they know."""
+    note = Note.parse(data)
+    signing = [key for key in logs if note.find_signature(key) is not None]
+    if not signing:
+        raise NotSigned("the checkpoint has no signature")
+    try:
+        for key in signing:
             open_checkpoint(data, key)
-            return
-        except Refuted as error:
-            refusal = NotSigned(str(error))
-    raise refusal
+    except Refuted as error:
+        raise NotSigned(str(error)) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.note import Checkpoint, VerifierKey, base64_encode, sign_checkpoint
 from identity_tlog.proofs import consistency_spans, span_hash
 from identity_tlog.tiles import node_from
 from identity_tlog.tree import Frontier, Malformed, leaf_hash
@@ -69,6 +69,19 @@ def test_signers_are_counted() -> None:
         accept(Submission(0, (), data.replace(b"\n5\n", b"\n6\n")), LOGS, {})
     # A log may change its key: either is enough.
     accept(submitted(0, 5), [stranger.verifier, KEY.verifier], {})
+
+
+@pytest.mark.parametrize("name", [ORIGIN, "else.example/log"])
+def test_each_line_of_a_watched_key_is_verified(name: str) -> None:
+    """A reader that knows both keys refuses the checkpoint, and the witness shows what it accepts."""
+    former = VerifierKey(name, LogKey().pair.public)
+    wrong = base64_encode(former.id + bytes(64))
+    data = KEY.note(LEAVES[:5]) + f"\u2014 {name} {wrong}\n".encode()
+    accept(Submission(0, (), data), LOGS, {})
+    with pytest.raises(NotSigned):
+        accept(Submission(0, (), data), [KEY.verifier, former], {})
+    with pytest.raises(NotSigned):
+        accept(Submission(0, (), data), [former, KEY.verifier], {})
 
 
 def test_an_empty_log_has_one_root() -> None:
