@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from identity_codec import multibase, times
 from identity_core.domain.dids import keys, requests
@@ -44,6 +44,7 @@ from identity_core.domain.inputs import optional_time
 from identity_core.errors import InvalidDocument
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 def write(change: Change) -> Json:
@@ -152,7 +153,7 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
     match operation:
         case history.UPDATE:
             if authorization.body is not None:
-                return Update(requests.operations(_object(authorization.body), did), authorization)
+                return Update(requests.operations(_typed(authorization.body, dict), did), authorization)
             return Update(
                 tuple(_OPERATIONS[_text(step["operation"])](step) for step in value["operations"]), authorization
             )
@@ -161,8 +162,8 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
             return Rotate(_text(value["oldKeyId"]), _read_key(value["newKey"]), end, authorization)
         case history.RECOVERED:
             new_key, recovery_key = _read_key(value["newKey"]), _text(value["recoveryKey"])
-            restored = _number(value["restoreVersion"]) if "restoreVersion" in value else None
-            return Recover(new_key, _flag(value["revokeAll"]), recovery_key, authorization, restored)
+            restored = _typed(value["restoreVersion"], int) if "restoreVersion" in value else None
+            return Recover(new_key, _typed(value["revokeAll"], bool), recovery_key, authorization, restored)
         case history.DEACTIVATED:
             return Deactivate(authorization)
     raise LogInvalid("The entry records an unknown kind of change.")
@@ -170,7 +171,7 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
 
 def read_retired(value: Json) -> RetireLogKey:
     """Return the retirement that an entry states. Raises ``KeyError``, ``TypeError``."""
-    return RetireLogKey(_text(value["multikey"]), _number(value["treeSize"]), _flag(value["compromised"]))
+    return RetireLogKey(_text(value["multikey"]), _typed(value["treeSize"], int), _typed(value["compromised"], bool))
 
 
 def read_creation(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:
@@ -184,33 +185,19 @@ def read_creation(document: DidDocument, update_keys: tuple[str, ...], recovery_
     )
 
 
+def _typed(value: object, kind: type[T]) -> T:
+    if type(value) is not kind:
+        raise TypeError(f"not {kind.__name__}")
+    return value
+
+
 def _text(value: object) -> str:
-    if type(value) is not str:
-        raise TypeError("not text")
-    return value
-
-
-def _number(value: object) -> int:
-    if type(value) is not int:
-        raise TypeError("not a number")
-    return value
-
-
-def _flag(value: object) -> bool:
-    if type(value) is not bool:
-        raise TypeError("not true or false")
-    return value
-
-
-def _object(value: object) -> Json:
-    if type(value) is not dict:
-        raise TypeError("not an object")
-    return value
+    return _typed(value, str)
 
 
 def _read_authorization(value: Json) -> Authorization:
     signature = multibase.base64url_decode(_text(value["signature"]))
-    body = _object(value["body"]) if "body" in value else None
+    body = _typed(value["body"], dict) if "body" in value else None
     return Authorization(_text(value["scheme"]), _text(value["key"]), _text(value["challenge"]), signature, body)
 
 
