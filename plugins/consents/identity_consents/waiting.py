@@ -33,6 +33,9 @@ OF_HOLDER: Final = 20
 OF_AGENT: Final = 5
 """Open requests to one holder, and of one agent to one holder."""
 
+PAGES: Final = 50
+"""How many pages of 200 delegations of one agent are searched for one by the holder herself."""
+
 _BOX: Final = b"identity: request of an agent, v1"
 _EVERY: Final = ListConsentRequestsQuery()
 
@@ -96,10 +99,14 @@ class ConsentRequests(Struct, frozen=True):
         not count: one agent could fill her list under many DIDs."""
         run, caller = self.kernel.operations["listDelegations"], Caller(subject=Did.parse(holder))
         for status in ("active", "scheduled", "suspended"):
-            query = {"holderDid": holder, "agentDid": agent, "status": status, "limit": 200}
-            found = (await call_operation(run, request, caller, query=query))["items"]
-            if any(one["parentId"] is None for one in found):
-                return True
+            query: dict[str, Any] = {"holderDid": holder, "agentDid": agent, "status": status, "limit": 200}
+            for _ in range(PAGES):
+                found = await call_operation(run, request, caller, query=query)
+                if any(one["parentId"] is None for one in found["items"]):
+                    return True
+                query["cursor"] = found["nextCursor"]
+                if query["cursor"] is None:
+                    break
         labels = self.kernel.operations.get("listLabels")
         found = [] if labels is None else (await call_operation(labels, request, caller))["items"]
         return any(one["did"] == agent for one in found)

@@ -204,6 +204,22 @@ def test_agent_cannot_fill_a_list_by_its_own_delegations(scene: Scene) -> None:
     assert [send(agent), send(under)] == [201, 403]
 
 
+@pytest.mark.nightly
+def test_many_delegations_by_others_hide_none_of_hers(scene: Scene) -> None:
+    """The list of one pair of DIDs has more pages than one."""
+    helper, agent = (scene.target.stranger.holder() for _ in range(2))
+    parent = scene.people.delegate(scene.holder, helper, maxDepth=3, autonomyLevel=5)
+    scene.people.delegate(scene.holder, agent)
+    child = {"holderDid": scene.holder.did, "agentDid": agent.did, "parentId": parent, "actions": ["zkp.prove.*.*"]}
+    for _ in range(201):
+        made = scene.act(
+            helper, "POST", "/delegations", "delegate", child | {"autonomyLevel": 4, "expiresAt": later(60)}
+        )
+        assert made.status == 201, made.body
+    body = {"holderDid": scene.holder.did, "predicates": [AGE]}
+    assert scene.act(agent, "POST", "/consents", "prove", body).status == 201
+
+
 def test_deactivated_holder_is_asked_nothing(scene: Scene) -> None:
     holder = scene.target.stranger.holder()
     scene.people.delegate(holder, scene.agent)

@@ -15,16 +15,17 @@ from identity_consents.requests import AgentRequest, read_request
 from identity_consents.waiting import ConsentRequests
 from msgspec import Struct
 
+from identity_codec.times import printed
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
 from identity_core.wire import ListCredentialsQuery
 from identity_ui.holder import HolderPages, types_of
-from identity_ui.operations import ask
+from identity_ui.operations import ask_until
 from identity_ui.session import Session
 
-NOTHING: Final[dict[str, Any]] = {"text": "", "found": None, "fitting": (), "refusal": None}
+NOTHING: Final[dict[str, Any]] = {"text": "", "found": None, "fitting": (), "cursor": None, "refusal": None}
 CREDENTIALS: Final = 200
-"""How many of her credentials are looked through for one that has the attributes."""
+"""How many of her credentials are read at once."""
 
 
 class ConsentPages(Struct, frozen=True):
@@ -55,8 +56,8 @@ class ConsentPages(Struct, frozen=True):
             shown |= {"refusal": error, "status": 422}
             return await self.holder.page("consent.html", request, session, **shown)
         fitting = await self._fitting(request, session, found)
-        shown |= {"found": found, "agentDid": found.agent, "fitting": fitting}
-        return await self.holder.page("consent.html", request, session, types_of({"items": fitting}), **shown)
+        shown |= {"found": found, "agentDid": found.agent, **fitting}
+        return await self.holder.page("consent.html", request, session, types_of({"items": shown["fitting"]}), **shown)
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:
         """Raise ``InvalidRequest`` for the request of another agent, or to another holder."""
@@ -75,7 +76,15 @@ class ConsentPages(Struct, frozen=True):
         await self.requests.consents.answer(reply, str(session.did), answer)
         return Answer(204, headers=[NO_STORE])
 
-    async def _fitting(self, request: Request, session: Session, found: AgentRequest) -> list[Mapping[str, Any]]:
-        query = ListCredentialsQuery(limit=CREDENTIALS, holder_did=str(session.did), status="active")
-        listed = await ask(self.holder.names.credentials.list_credentials, request, query=query, caller=session.caller)
-        return [one for one in listed["items"] if found.attributes <= {*one["attributeNames"]}]
+    async def _fitting(self, request: Request, session: Session, found: AgentRequest) -> dict[str, Any]:
+        """Return the newest credentials of hers that have the attributes and still hold, and the cursor of older ones. Any issuer adds to
+        the list, so the newest page alone could show none."""
+        now, cursor = printed(self.requests.kernel.clock.now()), request.body.get("cursor") or None
+        query = ListCredentialsQuery(limit=CREDENTIALS, holder_did=str(session.did), status="active", cursor=cursor)
+
+        def fits(one: Mapping[str, Any]) -> bool:
+            return found.attributes <= {*one["attributeNames"]} and (one.get("validUntil") or now) >= now
+
+        listed = self.holder.names.credentials.list_credentials
+        fitting, cursor = await ask_until(listed, request, query, session.caller, fits, 1)
+        return {"fitting": fitting, "cursor": cursor}

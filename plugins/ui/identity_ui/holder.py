@@ -9,7 +9,7 @@ from typing import Any, Final
 from identity_consents.waiting import ConsentRequests
 from identity_records.wire import GetDashboardTimelineQuery, ListVerificationHistoryQuery, SuspendDelegationsRequest
 from identity_verification.handlers import VerificationHandlers
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from identity_client.presentation import sentence
 from identity_core.api.delegations import DelegationHandlers
@@ -19,7 +19,7 @@ from identity_core.errors import Conflict, CredentialNotFound, DelegationNotFoun
 from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ListDidHistoryQuery, ResolveDidQuery
 from identity_ui.history import key_lives
 from identity_ui.names import Names, title_of, titles_of
-from identity_ui.operations import ask
+from identity_ui.operations import ask, ask_until
 from identity_ui.render import page, redirect
 from identity_ui.session import Session, Sessions
 
@@ -30,8 +30,6 @@ LATEST: Final = 8
 STOPS: Final = 200
 """Delegations that a page reads, and rows of the histories that it searches for one proof or counts."""
 
-PAGES: Final = 20
-"""Pages of the timeline that are searched for the rows of one agent."""
 
 MAX_ID: Final = 256
 """Characters of the id of a proof, as the document has it."""
@@ -207,15 +205,12 @@ class HolderPages(Struct, frozen=True):
         self, request: Request, session: Session, query: GetDashboardTimelineQuery, agent: str | None = None
     ) -> tuple[list[dict[str, Any]], str | None]:
         """Return the rows of the timeline with their sentences, and the cursor of the next page."""
-        rows = list[dict[str, Any]]()
-        for _ in range(PAGES if agent else 1):
-            found = await ask(self.names.records.get_dashboard_timeline, request, query=query, caller=session.caller)
-            rows += (one for one in found["items"] if agent in (None, one["agentDid"]))
-            query = structs.replace(query, cursor=found["nextCursor"])
-            if query.cursor is None or len(rows) >= ROWS:
-                break
+        listed, most = self.names.records.get_dashboard_timeline, ROWS if agent else 0
+        rows, cursor = await ask_until(
+            listed, request, query, session.caller, lambda one: agent in (None, one["agentDid"]), most
+        )
         rows = [one | {"said": sentence(one, session.target, await self._facts(request, session, one))} for one in rows]
-        return [row for row in rows if row["said"]], query.cursor
+        return [row for row in rows if row["said"]], cursor
 
     async def _facts(self, request: Request, session: Session, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the sentence of a row may state. A row outlives what was erased, and has fewer facts then."""

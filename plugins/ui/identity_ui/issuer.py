@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,12 +13,10 @@ from identity_core.api.request import Answer, Request
 from identity_core.wire import ListCredentialSchemasQuery
 from identity_ui.holder import HolderPages, types_of
 from identity_ui.names import Title, title_of
-from identity_ui.operations import ask
+from identity_ui.operations import ask, ask_until
 from identity_ui.session import Session
 
 STATUSES: Final = ("active", "suspended", "revoked")
-PAGES: Final = 20
-"""Pages of the list of schemas that are searched for those of the issuer."""
 
 
 class IssuerPages(Struct, frozen=True):
@@ -65,13 +64,13 @@ class IssuerPages(Struct, frozen=True):
         return {one["schemaId"]: one for one in found["items"]}, found["statusList"]["publishedAt"]
 
     async def _types(self, request: Request, session: Session) -> list[Mapping[str, Any]]:
-        cursor, found = None, list[Mapping[str, Any]]()
-        listed = self.holder.names.credentials.list_credential_schemas
-        for _ in range(PAGES):
-            query = ListCredentialSchemasQuery(limit=200, cursor=cursor)
-            read = await ask(listed, request, query=query, caller=session.caller)
-            found += (one for one in read["items"] if one["createdBy"].get("did") == session.target)
-            cursor = read["nextCursor"]
-            if cursor is None:
-                break
+        listed, query = self.holder.names.credentials.list_credential_schemas, ListCredentialSchemasQuery(limit=200)
+        found, _ = await ask_until(
+            listed,
+            request,
+            query,
+            session.caller,
+            lambda one: one["createdBy"].get("did") == session.target,
+            sys.maxsize,
+        )
         return [{**one, "name": title_of(request, one)} for one in found]

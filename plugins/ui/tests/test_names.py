@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 from identity_ui.catalogues import TEMPLATES
 from identity_ui.names import DidName, Names, dids_in, name_of, title_of
+from identity_ui.operations import ask_until
 
 from identity_core.api.request import Answer, Request
+from identity_core.domain.callers import Caller
 from identity_core.errors import InvalidDid
+from identity_core.wire import ListDidsQuery
 
 DID = "did:ids:QmSQdE7kRbgMzsSxPyKgUq7tgwJKmocZUDn5UyUHVFAY94"
 DOMAIN = {"domain": {"origin": "https://shop.example"}, "claim": "The Shop"}
@@ -67,3 +70,22 @@ def test_malformed_did_on_a_page_costs_only_the_names() -> None:
 def test_title_states_the_language_that_is_not_the_reader_s(titled: Any, expected: tuple[str, str | None]) -> None:
     title = title_of(Request(request_id="r", headers={"accept-language": "de"}), titled)
     assert (str(title), title.lang) == expected
+
+
+@pytest.mark.parametrize(("most", "pages", "count"), [(1, 3, 1), (2, 4, 2), (99, 5, 2), (0, 1, 0)])
+def test_a_list_is_read_until_enough_is_found(most: int, pages: int, count: int) -> None:
+    read = list[str | None]()
+
+    async def list_dids(request: Request) -> Answer:
+        read.append(request.query.cursor)
+        place = len(read)
+        cursor = f"after {place}" if place < 5 else None
+        return Answer(200, {"items": [{"n": place}, {"n": place + 10}], "nextCursor": cursor})
+
+    asked = Request(request_id="r")
+    found, cursor = asyncio.run(
+        ask_until(list_dids, asked, ListDidsQuery(), Caller(), lambda one: one["n"] in (3, 14), most)
+    )
+    assert [one["n"] for one in found] == [3, 14][:count]
+    assert read == [None, *(f"after {place}" for place in range(1, pages))]
+    assert cursor == (f"after {pages}" if pages < 5 else None)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from tests.attack.delegated.scene import Scene
+import pytest
+from identity_ui.consent import CREDENTIALS
+
+from tests.attack.delegated.scene import AGE, VALUES, Scene, later
 from tests.attack.page_requests import FORM, begin, cookie_of, page
 from tests.attack.stranger import PREFIX
 
@@ -52,6 +56,29 @@ def test_proof_is_shown_to_holder_and_agent_only(scene: Scene) -> None:
     assert refused.status == 404
     assert refused.body.count(b"PROOF_NOT_FOUND") == 1
     assert scene.delegation_id not in page(scene.target, "/ui/agents", cookie_of(begin(mallory))).body.decode()
+
+
+@pytest.mark.nightly
+def test_many_other_credentials_hide_none_of_hers(scene: Scene) -> None:
+    """Any issuer adds to her list. Expired ones are not offered."""
+    hana = scene.target.stranger.holder()
+    own, cookie = scene.people.issue(hana), cookie_of(begin(hana))
+    issuer = scene.people.ivo.did
+    scene.people.operate(
+        "POST", "/credential-schemas", {"id": f"{issuer}#junk", "attributes": [{"name": "junk", "type": "string"}]}
+    )
+    claims = {"issuerDid": issuer, "holderDid": hana.did, "suite": 1}
+    for _ in range(CREDENTIALS + 1):
+        junk = claims | {"schemaId": f"{issuer}#junk", "attributes": {"junk": "x"}}
+        scene.people.operate("POST", "/credentials", junk)
+    ending = claims | {"schemaId": scene.people.schema_id, "attributes": VALUES, "validUntil": later(1)}
+    ended = scene.people.operate("POST", "/credentials", ending)["id"]
+    time.sleep(2.1)
+    asked = {"agentDid": scene.agent.did, "predicates": [AGE]}
+    sent = urlencode({"request": json.dumps(asked)}).encode()
+    shown = scene.target.wire.call("POST", "/ui/consent", sent, FORM | {"Cookie": cookie}).body.decode()
+    assert own in shown
+    assert ended not in shown
 
 
 def test_a_session_stops_its_own_agents_and_changes_nothing_else(scene: Scene) -> None:
