@@ -274,14 +274,13 @@ def _replay(slot: _Slot, earlier: IdempotencyRecord) -> Answer:
 
 
 def _meaning(request: Request) -> bytes:
-    """Return the meaning of the body: its canonical form, so that blanks and the order of members do not count."""
-    if not request.body_octets:
-        return b""
+    """Return the query, and the meaning of the body: its canonical form, so that blanks and the order of members do not count."""
+    query = request.query_octets and b"?" + request.query_octets
     try:
-        return jcs.canonicalize(request.json())
+        return query + (jcs.canonicalize(request.json()) if request.body_octets else b"")
     except ValueError:
         # JCS has no form for an integer beyond 53 bits; then only the very same bytes are the same request.
-        return request.body_octets
+        return query + request.body_octets
 
 
 def _bound(slot: _Slot, status: int, headers: tuple[tuple[str, str], ...]) -> bytes:

@@ -13,7 +13,7 @@ from identity_transparency.domain.history import LoggedHistory
 
 from identity_client import Session
 from identity_tlog.leaf import LogLeaf, Recorded
-from identity_tlog.note import VerifierKey
+from identity_tlog.note import Checkpoint, VerifierKey
 from identity_tlog.proofs import inclusion_spans
 from identity_tlog.tree import Frontier, leaf_hash
 from tests.transparency import LogKey, some_leaves
@@ -137,6 +137,14 @@ def test_wrong_query_is_refused(identity: Commands, here: Path, key: str) -> Non
         assert "no checkpoint" in identity.refused("ledger", *words, "--dir", here / "empty")[0]
     lines = identity.refused("ledger", "audit", "--url", "http://127.0.0.1:9", "--key", key)
     assert "identity serve" in lines[2]
+
+
+def test_export_takes_no_memory_for_a_stated_size(identity: Commands, here: Path) -> None:
+    """Nobody has verified the size: the first tile that is missing ends the command."""
+    (here / "huge").mkdir()
+    note = Checkpoint("else.example/log", 10**18, bytes(32)).text + "\n\u2014 else.example/log " + "AAAA" * 18 + "\n"
+    (here / "huge" / "checkpoint").write_text(note)
+    assert "tile" in identity.refused("ledger", "export", here / "copy", "--dir", here / "huge")[0]
 
 
 def test_another_key_is_refused(remote: Commands, did: str) -> None:

@@ -8,7 +8,7 @@ these actions, as often as there are tokens and as long as they are good, so tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from identity_consents.requests import AgentRequest, read_request
@@ -26,6 +26,24 @@ from identity_ui.session import Session
 NOTHING: Final[dict[str, Any]] = {"text": "", "found": None, "fitting": (), "cursor": None, "refusal": None}
 CREDENTIALS: Final = 200
 """How many of her credentials are read at once."""
+
+
+def unknown_attributes(predicates: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the attributes whose values a verifier cannot tell from the answers: those with bounds on one side, with one list of several
+    values, or with values that they do not have."""
+    asked: dict[str, list[Mapping[str, Any]]] = {}
+    for one in predicates:
+        asked.setdefault(one["attributeName"], []).append(one)
+    return [name for name, questions in asked.items() if not _tell_value(questions)]
+
+
+def _tell_value(questions: Sequence[Mapping[str, Any]]) -> bool:
+    types = {one["type"] for one in questions}
+    if types == {"neq"}:
+        return any(isinstance(one["value"], bool) for one in questions)
+    if types == {"set_member"}:
+        return len(questions) > 1 or len({*map(str, questions[0]["value"])}) < 2
+    return not (types <= {"gte", "gt"} or types <= {"lte", "lt"})
 
 
 class ConsentPages(Struct, frozen=True):
@@ -56,7 +74,7 @@ class ConsentPages(Struct, frozen=True):
             shown |= {"refusal": error, "status": 422}
             return await self.holder.page("consent.html", request, session, **shown)
         fitting = await self._fitting(request, session, found)
-        shown |= {"found": found, "agentDid": found.agent, **fitting}
+        shown |= {"found": found, "agentDid": found.agent, "unknown": unknown_attributes(found.predicates), **fitting}
         return await self.holder.page("consent.html", request, session, types_of({"items": shown["fitting"]}), **shown)
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:

@@ -9,10 +9,11 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from identity_ui.catalogues import HERE
-from identity_ui.consent import NOTHING
+from identity_ui.consent import NOTHING, unknown_attributes
 from identity_ui.pages import explained
 from identity_ui.render import _environment, page, static_pages, static_versions
 
@@ -161,3 +162,28 @@ def test_request_that_waits_may_name_no_verifier_and_no_purpose() -> None:
         request = Request(request_id="1", headers={}, operation_id="")
         text = page(template, request, signed_in="did:ids:hana", waiting=waiting, **given).body.decode()
         assert "is your <bdi>age</bdi> at least" in text
+
+
+@pytest.mark.parametrize(
+    ("questions", "is_unknown"),
+    [
+        ([("gte", 18)], True),
+        ([("gte", 18), ("gt", 20)], True),
+        ([("lt", 65)], True),
+        ([("neq", "NL")], True),
+        ([("set_member", ["NL", "BE"])], True),
+        ([("eq", 30)], False),
+        ([("gte", 30), ("lte", 30)], False),
+        ([("gt", 29), ("lt", 31)], False),
+        ([("set_member", ["NL"])], False),
+        ([("set_member", ["NL", "NL"])], False),
+        ([("set_member", ["NL", "BE"]), ("set_member", ["NL", "DE"])], False),
+        ([("set_member", ["NL", "BE"]), ("neq", "BE")], False),
+        ([("neq", True)], False),
+        ([("gte", 18), ("neq", 18)], False),
+    ],
+)
+def test_page_states_what_the_answers_tell(questions: list[tuple[str, Any]], is_unknown: bool) -> None:
+    predicates = [{"attributeName": "it", "type": type, "value": value} for type, value in questions]
+    other = {"attributeName": "other", "type": "gte", "value": 1}
+    assert unknown_attributes([*predicates, other]) == (["it", "other"] if is_unknown else ["other"])

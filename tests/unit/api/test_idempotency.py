@@ -83,10 +83,11 @@ def a_request(
     caller: Caller | None = ALICE,
     operation: str = "createThing",
     path: dict[str, str] | None = None,
+    query: bytes = b"",
 ) -> Request:
     headers = {} if idempotency_key is None else {"idempotency-key": idempotency_key}
     request = Request(method="POST", headers=headers, caller=caller, body_octets=body, path=path or {})
-    request.operation_id = operation
+    request.operation_id, request.query_octets = operation, query
     return request
 
 
@@ -149,6 +150,19 @@ def test_another_body_is_a_mismatch(tmp_path):
             with pytest.raises(IdempotencyMismatch):
                 await shop.ask(body=body)
         assert shop.made == 1
+
+    run(tmp_path, scenario)
+
+
+def test_another_query_is_a_mismatch(tmp_path):
+    async def scenario(shop):
+        for first, query in ((b"method=ids", b"method=web"), (b"", b"method=ids")):
+            key = f"key-of-sixteen-characters {first.decode()}".replace(" ", "-")
+            await shop.ask(key, query=first)
+            assert REPLAYED in (await shop.ask(key, query=first)).headers
+            with pytest.raises(IdempotencyMismatch):
+                await shop.ask(key, query=query)
+        assert shop.made == 2
 
     run(tmp_path, scenario)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_tlog.leaf import read_head
 from identity_tlog.note import Checkpoint
-from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
+from identity_tlog.tiles import WIDTH, Tile, levels_of, tiles_of, unbundled
 from identity_tlog.tree import Malformed, Refuted
 from identity_transparency.cli.ledger_repair import compared
 from identity_transparency.cli.sources import (
@@ -254,18 +255,20 @@ def export(target: Path, **where: Any) -> None:
 
     Existing files stay, so a second export fetches only new ones. The checkpoint is written last.
     """
-    with open_source(**where) as source:
+    with open_source(**where) as source, failing(Missing, source.place, "export the log from a complete copy"):
         note = source.note()
         size = unverified(note).size
         levels: list[int | None] = [None, *range(levels_of(size))]
-        tiles = [tile for level in levels for tile in tiles_of(size, level)]
-        with progress(tiles, "tiles") as bar:
-            for tile in bar:
+        # Counted, not listed: nobody has verified the size yet.
+        count = sum(-(-(size // WIDTH ** (level or 0)) // WIDTH) for level in levels)
+        with progress(range(count), "tiles") as bar:
+            for tile in chain.from_iterable(tiles_of(size, level) for level in levels):
                 path = target / "tile" / tile.path
                 if not path.exists():
                     _write(path, source.tile(tile))
+                bar.update(1)
     _write(target / "checkpoint", note)
-    body = {"directory": str(target), "entries": size, "files": len(tiles) + 1}
+    body = {"directory": str(target), "entries": size, "files": count + 1}
     show(body, text="{entries} entries in {directory}, {files} files")
 
 

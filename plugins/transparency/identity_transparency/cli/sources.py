@@ -123,7 +123,7 @@ class FolderSource:
         try:
             return (self._folder / "tile" / tile.path).read_bytes()
         except FileNotFoundError as error:
-            raise Missing("there is no such file") from error
+            raise Missing(f"the tile {tile.path} is missing") from error
 
     def leaves_of(self, did: str) -> list[LogLeaf]:
         """Return the entries of ``did`` from the bundles. An audit verifies them."""
