@@ -171,9 +171,9 @@ class HolderQuestions(Struct, frozen=True):
         shown = {"agentDid": agent, "predicates": arguments.get("predicates", [arguments.get("predicate")])}
         shown |= {name: arguments[name] for name in ("domain", "purpose") if name in arguments}
         holder, reply = arguments["holderDid"], arguments.get("consentId")
+        read_request(orjson.dumps(shown).decode())
+        read_did(arguments, "holderDid")
         if reply is None:
-            read_request(orjson.dumps(shown).decode())
-            read_did(arguments, "holderDid")
             asked = self.requests.consents.ask(agent, holder, shown)
             if await self.requests.is_known(agent, holder, request):
                 with contextlib.suppress(QuotaExceeded):

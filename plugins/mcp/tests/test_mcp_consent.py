@@ -115,11 +115,14 @@ def test_client_with_pages_asks_holder_too(scene: Scene, tmp_path: Path) -> None
 @pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.nightly)])
 def test_beside_the_agent_a_client_without_pages_gets_the_link(scene: Scene, tmp_path: Path, mode: str) -> None:
     async def talk(client: Client) -> None:
-        async def asks(**more: str) -> Any:
+        async def asks(**more: Any) -> Any:
             return await client.call_tool("request_proof", wish(scene) | more)
 
         asked = (await asks()).structured_content
         assert asked["status"] == "consent_required"
+        beyond = {"attributeName": "age", "type": "gte", "value": 2**60}
+        told = await asks(consentId=asked["consentId"], predicate=beyond)
+        assert (told.is_error, told.content[0].text.partition(":")[0]) == (True, "INVALID_REQUEST")
         assert (await asks(consentId=asked["consentId"])).structured_content["status"] == "waiting"
         told = await asks(consentId=asked["consentId"], domain="https://mallory.example")
         assert (told.is_error, told.content[0].text.partition(":")[0]) == (True, "INVALID_REQUEST")

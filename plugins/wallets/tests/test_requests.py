@@ -84,3 +84,11 @@ def test_a_request_of_another_id_is_not_opened() -> None:
     rows.rows["other"] = rows.rows["id"]
     with pytest.raises(PresentationNotFound):
         asyncio.run(keep_requests(rows).find("other"))
+
+
+@pytest.mark.parametrize("value", [2**53, -(2**53), 2**63, 1.5, None])
+def test_value_that_cannot_be_signed_is_refused(value: Any) -> None:
+    """A request with it would be stored, and no wallet could read it."""
+    WantedCredential("age", "urn:x", (), (WantedClaim(("age",), "age", (2**53 - 1, -(2**53) + 1)),)).check_claims()
+    with pytest.raises(ValueError, match="integers up to 2\\^53 - 1"):
+        WantedCredential("age", "urn:x", (), (WantedClaim(("age",), "age", ("18", value)),)).check_claims()

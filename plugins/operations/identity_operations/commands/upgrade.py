@@ -26,8 +26,8 @@ from identity_operations.commands.extensions import chosen_extensions
 def command() -> None:
     """Migrate the databases of an installation to the installed version.
 
-    Steps only add, so the previous version continues to work. Migrate the databases first, then restart the
-    replicas one after the other.
+    Steps only add, so running processes of the previous version continue to work. They cannot be started again.
+    Migrate the databases first, then restart the replicas one after the other, with the new version.
     """
 
 

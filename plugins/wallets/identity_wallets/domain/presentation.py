@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from identity_codec.jose import ES256, LEEWAY
-from identity_codec.strict_json import JsonValue
+from identity_codec.strict_json import MAX_SAFE_INTEGER, JsonValue
 from identity_codec.values import Hidden
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.encryption import metadata
@@ -105,8 +105,10 @@ class WantedCredential(Struct, frozen=True):
             len(named) != len(self.claims) or not {*named} >= {name for one in self.sets for name in one}
         ):
             raise ValueError("with claimSets every claim has an id, and every set names some of them")
-        if not all(isinstance(value, (str, int)) for claim in self.claims for value in claim.values):
-            raise ValueError("the values of a claim are texts, integers, true and false")
+        values = [value for claim in self.claims for value in claim.values if not isinstance(value, str)]
+        # The request object is signed in the form of JCS, which has no larger integers.
+        if not all(isinstance(value, int) and abs(value) <= MAX_SAFE_INTEGER for value in values):
+            raise ValueError("the values of a claim are texts, integers up to 2^53 - 1, true and false")
 
 
 class CredentialSet(Struct, frozen=True):
