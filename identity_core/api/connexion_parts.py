@@ -50,11 +50,4 @@ with _import_lazily():
     from connexion.resolver import Resolution, Resolver
     from connexion.spec import Specification
 
-__all__ = [
-    "ConnexionMiddleware",
-    "LifespanMiddleware",
-    "Resolution",
-    "Resolver",
-    "SpecMiddleware",
-    "Specification",
-]
+__all__ = ["ConnexionMiddleware", "LifespanMiddleware", "Resolution", "Resolver", "SpecMiddleware", "Specification"]

@@ -23,14 +23,7 @@ from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import SignedHeader
 from identity_core.domain.dids.did import Did
-from identity_core.errors import (
-    AuthAmbiguous,
-    AuthFailed,
-    AuthRequired,
-    IdentityError,
-    Overloaded,
-    PluginUnavailable,
-)
+from identity_core.errors import AuthAmbiguous, AuthFailed, AuthRequired, IdentityError, Overloaded, PluginUnavailable
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, bucket_address, client_address
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer
 from identity_core.use_cases.auth.challenge import AuthenticateDid, Payer

@@ -15,13 +15,7 @@ import orjson
 
 from identity_codec.times import micros, moment
 from identity_core.database import Database, Dialect, Transaction
-from identity_core.domain.dids.state import (
-    FORM,
-    has_present_form,
-    is_earlier_form,
-    state_from_json,
-    state_to_json,
-)
+from identity_core.domain.dids.state import FORM, has_present_form, is_earlier_form, state_from_json, state_to_json
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.records import Repository

@@ -20,15 +20,7 @@ from identity_codec.structs import plain, value_or
 from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys, requests
-from identity_core.domain.dids.changes import (
-    Authorization,
-    Deactivate,
-    Recover,
-    Rotate,
-    SetWitnesses,
-    Update,
-    has_step,
-)
+from identity_core.domain.dids.changes import Authorization, Deactivate, Recover, Rotate, SetWitnesses, Update, has_step
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
 from identity_core.domain.inputs import optional_time

@@ -14,13 +14,7 @@ from identity_core.domain.credentials.verifiable_credential import BoundFormat
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.predicate import Predicate, normalise, unsupported
-from identity_core.domain.proofs.proof import (
-    Context,
-    IssuerKey,
-    Statement,
-    Witness,
-    ZkProof,
-)
+from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof
 from identity_core.domain.proofs.stored import KeptQuestion
 from identity_core.errors import InvalidCredential, PluginUnavailable
 from identity_core.ports.custodian import Custodian

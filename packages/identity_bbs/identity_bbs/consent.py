@@ -15,15 +15,7 @@ from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_bbs.bls12381.hedged import HedgedScalars
 from identity_bbs.bls12381.keys import hash_to_scalar
 from identity_bbs.frames import frame, number, optional, scalar
-from identity_bbs.openings import (
-    BLIND_SLOT,
-    PSEUDONYM_DST,
-    TAG,
-    Challenge,
-    HolderSecret,
-    check_points,
-    open_points,
-)
+from identity_bbs.openings import BLIND_SLOT, PSEUDONYM_DST, TAG, Challenge, HolderSecret, check_points, open_points
 from identity_bbs.suite import Ciphersuite
 
 CONSENT_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_CONSENT_"

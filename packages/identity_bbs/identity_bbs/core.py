@@ -134,11 +134,7 @@ def proof_init(
 
 
 def proof_finalize(
-    init: InitResult,
-    challenge: int,
-    e: int,
-    random_scalars: RandomScalars,
-    undisclosed_messages: Sequence[int],
+    init: InitResult, challenge: int, e: int, random_scalars: RandomScalars, undisclosed_messages: Sequence[int]
 ) -> Proof:
     """ProofFinalize: the responses. ``e`` is the signature's; messages in ascending order of index."""
     masks = random_scalars

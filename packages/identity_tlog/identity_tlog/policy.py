@@ -14,15 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from identity_tlog.note import (
-    LOG,
-    Checkpoint,
-    Note,
-    SignedCheckpoint,
-    VerifierKey,
-    cosigned_at,
-    open_checkpoint,
-)
+from identity_tlog.note import LOG, Checkpoint, Note, SignedCheckpoint, VerifierKey, cosigned_at, open_checkpoint
 from identity_tlog.tree import Malformed, Refuted
 
 NONE: Final = "none"

@@ -11,14 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from identity_tlog.note import (
-    Checkpoint,
-    Note,
-    VerifierKey,
-    base64_decode,
-    base64_encode,
-    open_checkpoint,
-)
+from identity_tlog.note import Checkpoint, Note, VerifierKey, base64_decode, base64_encode, open_checkpoint
 from identity_tlog.proofs import verify_consistency
 from identity_tlog.tree import EMPTY_ROOT, HASH_BYTES, Malformed, Refuted
 

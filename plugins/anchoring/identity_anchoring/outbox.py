@@ -15,16 +15,7 @@ import orjson
 from identity_verification.store import anchors_of
 
 from identity_anchoring import leaves
-from identity_anchoring.batches import (
-    AnchorLeaf,
-    Batch,
-    BatchState,
-    LeaseLost,
-    RevokedLeaf,
-    Sealing,
-    Work,
-    next_status,
-)
+from identity_anchoring.batches import AnchorLeaf, Batch, BatchState, LeaseLost, RevokedLeaf, Sealing, Work, next_status
 from identity_anchoring.leaves import LEAVES
 from identity_codec.times import micros, moment
 from identity_core.database import Database, Transaction

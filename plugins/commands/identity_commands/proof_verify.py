@@ -24,14 +24,7 @@ from identity_commands.options import installed_plugins, refuse_absent, several
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_commands.proof_consent import cover_of
 from identity_commands.proof_question import proven, question_of, question_option
-from identity_commands.public_keys import (
-    KeyFinder,
-    Unchecked,
-    in_document,
-    in_log,
-    key_of_option,
-    resolved_at,
-)
+from identity_commands.public_keys import KeyFinder, Unchecked, in_document, in_log, key_of_option, resolved_at
 from identity_core.cli.options import Whole, of_installation
 from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.errors import ProofInvalid

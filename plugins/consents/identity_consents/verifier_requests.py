@@ -19,11 +19,7 @@ from identity_codec.values import Hidden
 from identity_consents.calls import call_operation
 from identity_consents.requests import read_did, read_question, read_text
 from identity_consents.store import KEPT, PROOF, StoredRequest, StoredRequests
-from identity_consents.wire import (
-    AnswerVerifierRequestRequest,
-    CreateVerifierRequestRequest,
-    ListVerifierRequestsQuery,
-)
+from identity_consents.wire import AnswerVerifierRequestRequest, CreateVerifierRequestRequest, ListVerifierRequestsQuery
 from identity_core.api.request import Request
 from identity_core.api.security import Gate
 from identity_core.domain.activity import Event

@@ -38,18 +38,7 @@ from identity_core.plugin.sockets import PROVER, SECURING, BuildContext, NotConf
 from identity_core.ports.prover import BatchVerifier
 from identity_core.settings import Plugins, Settings, StartError
 from identity_isolation.calls import ProveTogether, ReadTogether, Single, VerifyTogether, decode_call
-from identity_isolation.messages import (
-    Ended,
-    Failed,
-    Line,
-    Message,
-    Raised,
-    Ready,
-    Returned,
-    Unfit,
-    frame,
-    receive,
-)
+from identity_isolation.messages import Ended, Failed, Line, Message, Raised, Ready, Returned, Unfit, frame, receive
 from identity_isolation.worker import Order
 
 Send = Callable[[Message], None]

@@ -31,10 +31,7 @@ class EvmSettings:
     keystore_password: str | None = setting(None, "Opens the keystore file.", secret=True)
     confirmations: int = setting(1, "Blocks until a transaction counts, its own included.", least=1, most=10_000)
     append_seconds: float = setting(
-        4.5,
-        "How long an append waits for its blocks; keep it below ledger.deadline_seconds.",
-        least=0.1,
-        most=600,
+        4.5, "How long an append waits for its blocks; keep it below ledger.deadline_seconds.", least=0.1, most=600
     )
     rpc_seconds: float = setting(3.0, "How long one call of the node may take.", least=0.1, most=120)
     poll_seconds: float = setting(

@@ -23,13 +23,7 @@ from identity_core.extension.declaration import PeoplePages
 from identity_oauth.domain.authorization_code import S256, RegisteredRedirect, is_challenge
 from identity_oauth.domain.client_assertion import AUTH_METHOD
 from identity_oauth.domain.tokens import OauthRefusal
-from identity_oauth.token_endpoint import (
-    OPERATION,
-    TokenEndpoint,
-    authenticated,
-    read_scopes,
-    token_answer,
-)
+from identity_oauth.token_endpoint import OPERATION, TokenEndpoint, authenticated, read_scopes, token_answer
 from identity_oauth.use_cases.authorization import (
     DECISION,
     NATIVE,

@@ -23,14 +23,7 @@ from identity_bbs.encoding import (
     proof_to_octets,
 )
 from identity_bbs.frames import frame, scalar
-from identity_bbs.suite import (
-    BbsPublicKey,
-    BbsSignatureInvalid,
-    Ciphersuite,
-    RandomScalars,
-    Signature,
-    ciphersuite,
-)
+from identity_bbs.suite import BbsPublicKey, BbsSignatureInvalid, Ciphersuite, RandomScalars, Signature, ciphersuite
 from identity_codec.values import Hidden
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.attributes import ValueRefused

@@ -22,12 +22,7 @@ from identity_prover_bbs import labels
 from identity_prover_bbs.generators import MAX_DIGITS
 from identity_prover_bbs.range_argument import RangeLayout
 from identity_prover_bbs.set_argument import SetLayout
-from identity_prover_bbs.transcript import (
-    context_octets,
-    first_challenge,
-    predicate_octets,
-    set_digest,
-)
+from identity_prover_bbs.transcript import context_octets, first_challenge, predicate_octets, set_digest
 
 
 class Relation(Struct, frozen=True):

@@ -19,11 +19,7 @@ from identity_core.domain.activity import EVERY_EVENT, REFUSED, ApiKeyChanged, D
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.stored import Anchor
 from identity_core.store.records import Repository, Table, bounds, row_id
-from identity_records.queries import (
-    TimelineQuery,
-    VerificationCounts,
-    VerificationQuery,
-)
+from identity_records.queries import TimelineQuery, VerificationCounts, VerificationQuery
 
 
 class TimelineEntry(Struct, frozen=True):

@@ -13,9 +13,7 @@ from identity_securing_bbs2023.refused import malformed
 
 _IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|^`\\]+")
 _SHA256: Final = b"\x12\x20"
-PUBLISHED: Final = {
-    VC_CONTEXT: bytes.fromhex("59955ced6697d61e03f2b2556febe5308ab16842846f5b586d7f1f7adec92734"),
-}
+PUBLISHED: Final = {VC_CONTEXT: bytes.fromhex("59955ced6697d61e03f2b2556febe5308ab16842846f5b586d7f1f7adec92734")}
 """SHA-256 of what an address serves (VC 2.0, "Base Context")."""
 
 

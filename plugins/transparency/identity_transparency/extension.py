@@ -26,11 +26,7 @@ from identity_transparency.event_handlers import EventHandlers
 from identity_transparency.guard import CheckpointGuard
 from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.store import StoredWitnessFiles
-from identity_transparency.use_cases.approvals import (
-    LOGS_KNOWN,
-    LogApprovals,
-    ReadWitnessedLog,
-)
+from identity_transparency.use_cases.approvals import LOGS_KNOWN, LogApprovals, ReadWitnessedLog
 from identity_transparency.use_cases.events import ListEvents
 from identity_transparency.use_cases.feed import WitnessFeeder
 from identity_transparency.use_cases.project import TransparencyLog

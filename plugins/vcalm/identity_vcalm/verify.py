@@ -19,14 +19,7 @@ from msgspec import Struct, field
 from identity_codec.structs import value_or
 from identity_core.domain.credentials import verifiable_credential
 from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.errors import (
-    DidDeactivated,
-    DidNotFound,
-    InvalidCredential,
-    InvalidDid,
-    NotAcceptable,
-    ProofInvalid,
-)
+from identity_core.errors import DidDeactivated, DidNotFound, InvalidCredential, InvalidDid, NotAcceptable, ProofInvalid
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CopyStatus
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges

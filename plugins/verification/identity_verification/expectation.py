@@ -73,7 +73,6 @@ def nonce_of(challenge: str) -> bytes:
     nonce = challenge.encode()
     if not MIN_NONCE_OCTETS <= len(nonce) <= MAX_NONCE_OCTETS:
         raise InvalidRequest(
-            f"A challenge has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} bytes of UTF-8.",
-            details={"member": "challenge"},
+            f"A challenge has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} bytes of UTF-8.", details={"member": "challenge"}
         )
     return nonce

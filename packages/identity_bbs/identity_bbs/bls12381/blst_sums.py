@@ -10,17 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from identity_bbs.bls12381.backend import ORDER, SCALAR_OCTETS, check_count
-from identity_bbs.bls12381.blst_interface import (
-    BYTES,
-    P1,
-    P1S,
-    P1S_AFFINE,
-    POINTERS,
-    SCALARS,
-    SCRATCH,
-    blst,
-    ffi,
-)
+from identity_bbs.bls12381.blst_interface import BYTES, P1, P1S, P1S_AFFINE, POINTERS, SCALARS, SCRATCH, blst, ffi
 
 _SCALAR_BITS: Final = 255
 _WINDOW: Final = 10

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from identity_bbs.bls12381.blst_interface import ADDRESSES, P1, blst, ffi
 from identity_bbs.bls12381.blst_sums import affine_points
-from identity_bbs.bls12381.fixed_bases import (
-    MAX_TABLE_OCTETS,
-    OFFSET_DST,
-    TabledBases,
-    check_digits,
-    check_radix,
-)
+from identity_bbs.bls12381.fixed_bases import MAX_TABLE_OCTETS, OFFSET_DST, TabledBases, check_digits, check_radix
 
 if TYPE_CHECKING:
     from identity_bbs.bls12381.blst import BlstCurve

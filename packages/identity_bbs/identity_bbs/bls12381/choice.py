@@ -14,14 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from identity_bbs.bls12381.backend import (
-    G1_GENERATOR,
-    G2_GENERATOR,
-    ORDER,
-    BackendUnavailable,
-    Curve,
-    InvalidPoint,
-)
+from identity_bbs.bls12381.backend import G1_GENERATOR, G2_GENERATOR, ORDER, BackendUnavailable, Curve, InvalidPoint
 
 _DOUBLED_GENERATOR: Final = bytes.fromhex(
     "a572cbea904d67468808c8eb50a9450c9721db309128012543902d0ac358a62ae28f75bb8f1c7c42c39a8c5529bf0f4e"
@@ -153,11 +146,7 @@ def _load_py_ecc() -> Curve:
     return PyEccCurve()
 
 
-LOADERS: Final[dict[str, Callable[[], Curve]]] = {
-    "blst": _load_blst,
-    "pyblst": _load_pyblst,
-    "py_ecc": _load_py_ecc,
-}
+LOADERS: Final[dict[str, Callable[[], Curve]]] = {"blst": _load_blst, "pyblst": _load_pyblst, "py_ecc": _load_py_ecc}
 """The backends in the order of preference."""
 
 _FAULTS: Final = (

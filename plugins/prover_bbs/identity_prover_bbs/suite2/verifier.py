@@ -12,11 +12,7 @@ from os import urandom
 from typing import Final
 
 from identity_bound_credentials.domain.normal_form import Slot
-from identity_bound_credentials.domain.presentation import (
-    Acceptance,
-    PresentationContext,
-    PresentationStatement,
-)
+from identity_bound_credentials.domain.presentation import Acceptance, PresentationContext, PresentationStatement
 from identity_bound_credentials.domain.question import Question
 from msgspec import Struct
 

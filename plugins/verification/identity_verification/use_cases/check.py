@@ -20,14 +20,7 @@ from identity_codec.values import replace
 from identity_core.domain.dids.did import controller_of
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.proof import PresentedProof
-from identity_core.errors import (
-    DidNotFound,
-    DidQuarantined,
-    InvalidDid,
-    NotAcceptable,
-    PluginUnavailable,
-    ProofInvalid,
-)
+from identity_core.errors import DidNotFound, DidQuarantined, InvalidDid, NotAcceptable, PluginUnavailable, ProofInvalid
 from identity_core.ports.credentials import CredentialSchemas
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.dids.index import DidReader

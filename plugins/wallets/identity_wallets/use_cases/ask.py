@@ -14,13 +14,7 @@ from identity_core.domain.callers import Caller
 from identity_core.errors import InvalidRequest, PresentationNotFound
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.proofs.steps import VERIFY_SCOPE
-from identity_wallets.domain.presentation import (
-    LIFE,
-    CredentialSet,
-    PresentationQuery,
-    WantedClaim,
-    WantedCredential,
-)
+from identity_wallets.domain.presentation import LIFE, CredentialSet, PresentationQuery, WantedClaim, WantedCredential
 from identity_wallets.use_cases.present import VerifierKeys
 from identity_wallets.use_cases.requests import KeptRequests
 from identity_wallets.wire import RequestPresentationRequest

@@ -18,12 +18,7 @@ from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import ASSERTION_METHOD
-from identity_core.errors import (
-    InvalidCredential,
-    InvalidRequest,
-    PresentationNotFound,
-    ProofInvalid,
-)
+from identity_core.errors import InvalidCredential, InvalidRequest, PresentationNotFound, ProofInvalid
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CopyStatus
 from identity_core.ports.custodian import Custodian

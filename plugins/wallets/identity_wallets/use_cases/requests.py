@@ -14,12 +14,7 @@ from identity_codec.strict_json import JsonValue
 from identity_codec.values import Hidden
 from identity_core.errors import PresentationNotFound
 from identity_core.ports.clock import Clock
-from identity_wallets.domain.presentation import (
-    CredentialSet,
-    PresentationQuery,
-    WantedClaim,
-    WantedCredential,
-)
+from identity_wallets.domain.presentation import CredentialSet, PresentationQuery, WantedClaim, WantedCredential
 from identity_wallets.store import StoredPresentation, StoredPresentations
 
 MAX_ID: Final = 64

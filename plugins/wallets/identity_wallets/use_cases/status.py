@@ -18,12 +18,7 @@ from identity_codec.values import Hidden
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.dids.did import Did
-from identity_core.errors import (
-    DidDeactivated,
-    DidNotFound,
-    InvalidCredential,
-    StatusListNotFound,
-)
+from identity_core.errors import DidDeactivated, DidNotFound, InvalidCredential, StatusListNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_wallets.domain import token_status

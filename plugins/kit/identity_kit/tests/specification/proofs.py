@@ -13,10 +13,7 @@ from identity_kit.tests.specification.plain_client import Controller, PlainClien
 from identity_kit.tests.specification.story import PlainStory, format_time
 
 BLS_KEY = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
-ATTRIBUTES = [
-    {"name": "age", "type": "integer", "minimum": 0, "maximum": 150},
-    {"name": "country", "type": "string"},
-]
+ATTRIBUTES = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}, {"name": "country", "type": "string"}]
 VALUES = {"age": 24, "country": "CZ"}
 PREDICATES: dict[str, tuple[str, Any, Any]] = {
     "gte": ("age", 24, 25),
@@ -46,12 +43,7 @@ def create_parties(client: PlainClient, autonomy_level: int) -> Parties:
     holder, agent = client.create_did(plain_did), client.create_did(plain_did)
     schema = {"id": f"https://schemas.example/{uuid.uuid4()}", "attributes": ATTRIBUTES}
     client.request_as_operator("POST", "/credential-schemas", schema)
-    credential = {
-        "issuerDid": issuer.did,
-        "holderDid": holder.did,
-        "schemaId": schema["id"],
-        "attributes": VALUES,
-    }
+    credential = {"issuerDid": issuer.did, "holderDid": holder.did, "schemaId": schema["id"], "attributes": VALUES}
     credential_id = client.request_as_operator("POST", "/credentials", credential)["id"]
     delegation = {
         "holderDid": holder.did,
