@@ -87,17 +87,11 @@ class TokenBucketStorage(Storage):
         and take none."""
         return None
 
-    async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+    async def _refuse(self, *given: Any, **named: Any) -> Any:
         """Raise: windows are not supported."""
         raise NotImplementedError("a token bucket storage does not count windows")
 
-    async def get(self, key: str) -> int:
-        """Raise: windows are not supported."""
-        raise NotImplementedError("a token bucket storage does not count windows")
-
-    async def get_expiry(self, key: str) -> float:
-        """Raise: windows are not supported."""
-        raise NotImplementedError("a token bucket storage does not count windows")
+    incr = get = get_expiry = _refuse
 
     async def close(self) -> None:
         """Close connections and files."""

@@ -423,9 +423,8 @@ def test_operations_that_change_something_take_idempotency_key(document: Json) -
     changes_nothing |= {"POST /registrar/update", "POST /registrar/deactivate"}
     # Verifiers of VCALM read; a challenge is stored when it is spent.
     changes_nothing |= {"POST /vcalm/credentials/verify", "POST /vcalm/presentations/verify", "POST /vcalm/challenges"}
-    # A request that waits ends by itself, and a second answer is refused.
-    changes_nothing |= {"POST /consents", "POST /consents/{consentId}/answer", "POST /verifier-requests"}
-    changes_nothing |= {"POST /verifier-requests/{requestId}/proof"}
+    # A second answer is refused.
+    changes_nothing |= {"POST /consents/{consentId}/answer", "POST /verifier-requests/{requestId}/proof"}
     # A read whose DIDs do not fit into a query.
     changes_nothing |= {"POST /dids/describe"}
     # What is suspended is not suspended again.

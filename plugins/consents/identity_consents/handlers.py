@@ -25,8 +25,11 @@ class RequestHandlers(Struct, frozen=True):
     origin: str
 
     async def create_consent_request(self, request: Request) -> Answer:
-        made = await self.consents.create(request.body, request)
-        return Answer(201, self._consent(made), headers=[NO_STORE])
+        def show(made: WaitingRequest) -> Answer:
+            return Answer(201, self._consent(made), headers=[NO_STORE])
+
+        request.showing(show)
+        return show(await self.consents.create(request.body, request))
 
     async def list_consent_requests(self, request: Request) -> Answer:
         found = await self.consents.list(request.authenticated, request.query)
@@ -41,8 +44,11 @@ class RequestHandlers(Struct, frozen=True):
         return Answer(200, self._consent(found), headers=[NO_STORE])
 
     async def create_verifier_request(self, request: Request) -> Answer:
-        made = await self.verifiers.create(request.body, request)
-        return Answer(201, self._proof(made, request), headers=[NO_STORE])
+        def show(made: ProofRequest) -> Answer:
+            return Answer(201, self._proof(made, request), headers=[NO_STORE])
+
+        request.showing(show)
+        return show(await self.verifiers.create(request.body, request))
 
     async def list_verifier_requests(self, request: Request) -> Answer:
         found = await self.verifiers.list(request.query, request.authenticated)

@@ -77,7 +77,9 @@ class VerifierRequests(Hidden, Struct, frozen=True):
         content = [question, value.get("purpose", ""), value.get("reference", ""), _caller_json(caller)]
         sealed = self.seal(orjson.dumps(content), _BOX + id.encode())
         row = StoredRequest(id, PROOF, caller.owner, "", sealed, None, now, parse(made["expiresAt"]))
-        if not await self.stored.keep(row, of_owner=MOST, of_agent=MOST):
+        with request.context.keeping(lambda is_kept: is_kept and self.open(row)):
+            is_kept = await self.stored.keep(row, of_owner=MOST, of_agent=MOST)
+        if not is_kept:
             raise QuotaExceeded("Too many of your requests are open. Cancel one.", details={"quota": "requests"})
         await kernel.need(Record)(request.context, Event(target=id), now)
         return self.open(row)

@@ -22,7 +22,7 @@ from identity_consents.requests import read_did, read_request
 from identity_consents.store import CONSENT, StoredRequest, StoredRequests
 from identity_consents.wire import AnswerConsentRequestRequest, CreateConsentRequestRequest, ListConsentRequestsQuery
 from identity_core.api.request import Request
-from identity_core.domain.activity import Event
+from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden, InvalidRequest, QuotaExceeded, RequestNotFound
@@ -80,7 +80,7 @@ class ConsentRequests(Struct, frozen=True):
             raise Forbidden("The holder has given this agent no delegation and no nickname. Hand her a link.")
         await self.kernel.dids.active(Did.parse(holder))
         asked = self.consents.ask(agent, holder, shown, timedelta(seconds=value_or(wish.lifetime, 900)))
-        waiting = await self.keep(asked, shown)
+        waiting = await self.keep(asked, shown, request.context)
         await self.record(request, holder)
         return waiting
 
@@ -111,15 +111,18 @@ class ConsentRequests(Struct, frozen=True):
         found = [] if labels is None else (await call_operation(labels, request, caller))["items"]
         return any(one["did"] == agent for one in found)
 
-    async def keep(self, asked: AskedConsent, shown: Mapping[str, Any]) -> WaitingRequest:
+    async def keep(self, asked: AskedConsent, shown: Mapping[str, Any], context: RequestContext) -> WaitingRequest:
         """Put a request into the list of its holder. Raises ``QuotaExceeded``."""
         id = asked.digest.hex()
         sealed = self.consents.seal(orjson.dumps([shown, asked.reply]), _BOX + id.encode())
         now = self.kernel.clock.now()
         row = StoredRequest(id, CONSENT, asked.holder, asked.agent, sealed, None, now, asked.expires_at)
-        if not await self.stored.keep(row, of_owner=OF_HOLDER, of_agent=OF_AGENT):
+        waiting = WaitingRequest(row, shown, asked.reply, "waiting")
+        with context.keeping(lambda is_kept: is_kept and waiting):
+            is_kept = await self.stored.keep(row, of_owner=OF_HOLDER, of_agent=OF_AGENT)
+        if not is_kept:
             raise QuotaExceeded("Too many requests wait for this holder.", details={"quota": "consents"})
-        return WaitingRequest(row, shown, asked.reply, "waiting")
+        return waiting
 
     async def list(self, caller: Caller, query: ListConsentRequestsQuery = _EVERY) -> Sequence[WaitingRequest]:
         """Return the requests to the caller that have not expired, the newest first. Raises ``Forbidden``."""
@@ -177,7 +180,7 @@ class HolderQuestions(Struct, frozen=True):
             asked = self.requests.consents.ask(agent, holder, shown)
             if await self.requests.is_known(agent, holder, request):
                 with contextlib.suppress(QuotaExceeded):
-                    await self.requests.keep(asked, shown)
+                    await self.requests.keep(asked, shown, request.context)
             return self._link("consent_required", asked, shown)
         asked, is_answered, approval = await self.requests.consents.find(reply, agent, holder, shown)
         if not is_answered:

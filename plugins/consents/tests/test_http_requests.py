@@ -204,6 +204,22 @@ def test_agent_cannot_fill_a_list_by_its_own_delegations(scene: Scene) -> None:
     assert [send(agent), send(under)] == [201, 403]
 
 
+def test_a_repeated_request_waits_once(scene: Scene) -> None:
+    """A client that lost the answer sends the same request and ``Idempotency-Key`` again."""
+    agent, key = scene.target.stranger.holder(), {"Idempotency-Key": "a-request-that-was-lost"}
+    scene.people.delegate(scene.holder, agent)
+    body = {"holderDid": scene.holder.did, "predicates": [AGE]}
+    made = [scene.act(agent, "POST", "/consents", "prove", body, key) for _ in range(2)]
+    assert [(one.status, one.json["id"]) for one in made] == [(201, made[0].json["id"])] * 2
+    assert made[1].headers["idempotent-replayed"] == "true"
+    asked = {"domain": SHOP, "predicates": [AGE]}
+    twice = [
+        scene.target.wire.call("POST", f"{PREFIX}/verifier-requests", asked, scene.authorize(agent) | key)
+        for _ in range(2)
+    ]
+    assert [(one.status, one.json["id"]) for one in twice] == [(201, twice[0].json["id"])] * 2
+
+
 @pytest.mark.nightly
 def test_many_delegations_by_others_hide_none_of_hers(scene: Scene) -> None:
     """The list of one pair of DIDs has more pages than one."""

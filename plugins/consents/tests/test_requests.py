@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 
+import orjson
+import pytest
+from identity_consents.consents import HolderConsents
 from identity_consents.extension import REQUESTS
 from identity_consents.store import (
     CONSENT,
@@ -14,9 +20,15 @@ from identity_consents.store import (
     StoredRequest,
     StoredRequests,
 )
+from identity_consents.waiting import ConsentRequests
 from identity_operations.retention import StoredRecords
 
 from identity_codec.values import replace
+from identity_core.api.idempotency import REPLAYED, Idempotency
+from identity_core.api.request import Answer, Request
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.did import Did
+from identity_core.errors import Overloaded
 from identity_core.store import Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -112,5 +124,37 @@ def test_requests_are_erased_with_the_records_of_their_holder(store: Store) -> N
         assert [await requests.get(f"{number:064x}", kind) for number, kind in ((1, CONSENT), (2, PROOF))] == [None] * 2
         # Bo's list still has the request of Hana as an agent: it is about Bo.
         assert await requests.get(f"{3:064x}", CONSENT) is not None
+
+    asyncio.run(scenario())
+
+
+def test_repeated_request_is_stored_once_though_its_answer_failed(store: Store) -> None:
+    """The answer is stored with the request: a failure after that, such as a killed process, makes no second one."""
+
+    async def scenario() -> None:
+        clock = SimpleNamespace(now=lambda: NOW)
+        kernel: Any = SimpleNamespace(clock=clock)
+        consents = HolderConsents(StoredConsentReplies(store.database), kernel.clock, b"s" * 32, os.urandom)
+        requests = ConsentRequests(StoredRequests(store.database), consents, kernel)
+        around = Idempotency(store.idempotency, kernel.clock, bytes(32), os.urandom)
+
+        async def send() -> Answer:
+            headers = {"idempotency-key": "k1-of-sixteen-characters"}
+            request = Request(method="POST", headers=headers, caller=Caller(subject=Did.parse("did:key:zAki")))
+            request.operation_id = "createConsentRequest"
+
+            async def run() -> Answer:
+                request.showing(lambda made: Answer(201, {"id": made.stored.id}))
+                await requests.keep(consents.ask(AKI, HANA, {}), {}, request.context)
+                raise Overloaded
+
+            return await around(request, run)
+
+        with pytest.raises(Overloaded):
+            await send()
+        again = await send()
+        (stored,) = await requests.stored.list(HANA, CONSENT, NOW)
+        assert (again.status, again.body) == (201, orjson.dumps({"id": stored.id}))
+        assert REPLAYED in again.headers
 
     asyncio.run(scenario())
