@@ -127,6 +127,8 @@ def test_get_and_revoke(remote: Commands, stored_proof: Made) -> None:
     said = remote.ok("proof", "revoke", stored_proof.proof_id, "--keys", stored_proof.hana, "--reason", "lost")
     assert "revoked" in said
     assert "reason     lost" in said
+    # The caller of the answer is `did:` and its DID.
+    assert f" by {json.loads(stored_proof.hana.read_text())['did']}\n" in said
     again = remote.json("proof", "revoke", stored_proof.proof_id, "--reason", "another")
     assert again["revocationReason"] == "lost"
 
