@@ -154,8 +154,6 @@ def fail_start(
 def escaped(text: str) -> str:
     """Return ``text`` with every non-printable character escaped: line ends, escapes, direction marks, lone
     surrogates."""
-    if text.isprintable():
-        return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 

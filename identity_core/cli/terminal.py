@@ -12,7 +12,7 @@ import click
 
 _STYLES: Final = {
     "green": "active ok verified done success allowed yes",
-    "yellow": "warn suspended scheduled pending exhausted expired",
+    "yellow": "warn not suspended scheduled pending exhausted expired",
     "red": "fail failed revoked refused deactivated denied error",
 }
 STYLE_OF: Final = {word: style for style, words in _STYLES.items() for word in words.split()}

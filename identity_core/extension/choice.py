@@ -48,8 +48,7 @@ def in_order(found: Iterable[tuple[PluginSource, object]]) -> list[InstalledExte
     known: dict[str, InstalledExtension] = {}
     for source, declared in found:
         checked = InstalledExtension(source, _checked(source, declared))
-        first = known.setdefault(checked.declared.name, checked)
-        if first is not checked:
+        if (first := known.setdefault(checked.declared.name, checked)) is not checked:
             raise source.error(f"is a second extension {first.declared.name}, beside that of {first.source}")
     ordered: dict[str, InstalledExtension] = {}
     waiting = sorted(known)

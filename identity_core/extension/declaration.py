@@ -35,14 +35,15 @@ SHOWN: Final = 5
 
 
 class Diagnosis(Struct, frozen=True):
-    """The result of one check. ``remedy``: the next step for the operator, unless the result is ok."""
+    """The result of one check. ``remedy``: the next step for the operator, after ``warn`` and ``fail``."""
 
-    state: Literal["ok", "warn", "fail"]
+    state: Literal["ok", "not checked", "warn", "fail"]
     says: str
     remedy: str = ""
 
 
 ok = functools.partial(Diagnosis, "ok")
+unchecked = functools.partial(Diagnosis, "not checked")
 warn = functools.partial(Diagnosis, "warn")
 wrong = functools.partial(Diagnosis, "fail")
 

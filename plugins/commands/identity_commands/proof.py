@@ -99,7 +99,9 @@ def request(
 
 def _text(body: dict[str, Any]) -> str:
     anchor = body["anchor"]
-    state = f"revoked {body['revokedAt']} by {body['revokedBy']}" if body["revokedAt"] else "in force"
+    # `did:` before a DID names the kind of the caller.
+    by = (body["revokedBy"] or "").removeprefix("did:")
+    state = f"revoked {body['revokedAt']} by {by}" if body["revokedAt"] else "in force"
     lines = [
         f"proof      {body['proofId']}, {state}",
         *proven(body),

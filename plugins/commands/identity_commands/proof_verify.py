@@ -54,7 +54,7 @@ def verify_octets(
     expectation: Expectation,
     now: datetime,
     ledger: Settings | None = None,
-) -> dict[str, JsonValue]:
+) -> dict[str, Any]:
     """Verify the proof in ``data`` (JSON, or the bare text). Return its content, as the command prints it. The anchor of a record
     is checked too, on the ledger of the settings ``ledger`` if they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and
     what ``find_key`` raises."""
@@ -210,6 +210,7 @@ def verify(
         fail_start(error, "the installation", "see `identity plugins check`", status=2)
     except ValueError as error:
         fail(str(error), "the options", "see `identity proof verify --help`", status=2)
+    body["unchecked"] += ["retiredKeys"] * (sources["issuer_log"] is not None)
     body |= {"verdict": verdict_of(True, missing), "missing": [*missing], "signatureOnly": signature_only}
     show(body, text=_text)
 

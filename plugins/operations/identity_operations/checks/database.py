@@ -16,7 +16,7 @@ from identity_core.cli.options import shown_database
 from identity_core.database import DatabaseError, faults_of, look_at
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import read_store
-from identity_core.extension.declaration import Diagnosis, listed, ok, warn, wrong
+from identity_core.extension.declaration import Diagnosis, listed, ok, unchecked, warn, wrong
 from identity_core.files import install_command
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_core.settings import Settings
@@ -122,7 +122,6 @@ def ask(url: str) -> dict[str, str]:
         raise OSError(str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__) from error
 
 
-SHOWN: Final = 5
 BEFORE: Final = "see the findings before this one"
 _OTHER_TABLES: Final = (
     "put the database back from a backup, or make by hand what the steps in identity_core/store/migrations make"
@@ -200,13 +199,13 @@ def _compared(settings: Settings) -> Diagnosis:
     if found.pending:
         says = f"of an older version: {'; '.join(found.pending)}"
         return warn(says, "make a backup, then `identity upgrade apply`; the next start does it as well")
-    kept = "no checkpoint is stored" if found.remembered is None else f"the stored checkpoint has {found.remembered}"
+    kept = "" if found.remembered is None else f"; the stored checkpoint has {found.remembered}"
     if found.entries is None:
-        return ok(f"the ledger {settings.ledger.backend} is compared by a start and not by this; {kept}")
+        return unchecked(f"the ledger {settings.ledger.backend} is compared only by a start{kept}")
     if found.newest is not None and (ahead := found.newest.timestamp() - time.time()) > MOST_AHEAD_SECONDS:
         says = f"the newest ledger entry is of {printed(found.newest)}, which is {ahead:.0f} s ahead of the clock"
         return wrong(says, "set the clock; where it is right, see docs/how-to/upgrade.md")
-    return ok(f"{found.entries} ledger entries agree with the store; {kept}")
+    return ok(f"{found.entries} ledger entries agree with the store{kept}")
 
 
 def checkpoint(settings: Settings) -> Iterator[Diagnosis]:
@@ -218,6 +217,6 @@ def checkpoint(settings: Settings) -> Iterator[Diagnosis]:
         says = f"the last checkpoint cannot be stored in {path.parent}: a rollback would not be detected"
         yield warn(says, "set ledger.checkpoint_path to a place apart from the databases and their backups")
     elif not path.exists():
-        yield ok(f"none is remembered yet; the next start remembers one in {path}")
+        yield unchecked(f"no checkpoint in {path}, so no rollback can be seen: set ledger.checkpoint_path")
     else:
         yield ok(f"stored in {path}; keep it out of the backups of the databases")

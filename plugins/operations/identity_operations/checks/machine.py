@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from identity_core.database import DatabaseError
-from identity_core.extension.declaration import Diagnosis, ok, warn, wrong
+from identity_core.extension.declaration import Diagnosis, ok, unchecked, warn, wrong
 from identity_core.settings import Settings, require_extras
 from identity_operations.examination.looking import read_database
 
@@ -59,7 +59,7 @@ def listener(settings: Settings) -> Iterator[Diagnosis]:
     try:
         answer = _health(settings)
     except (ConnectionRefusedError, FileNotFoundError):
-        yield ok(f"no process listens at {place}, the address in the settings; `serve --port` may have named another")
+        yield unchecked(f"no process listens at {place}, the address in the settings; `serve --port` can name another")
         return
     except OSError as error:
         answer = str(error).encode()
@@ -91,7 +91,7 @@ def backups(settings: Settings) -> Iterator[Diagnosis]:
 
     folder, most = settings.backup.directory, settings.backup.max_age_hours
     if folder is None:
-        yield ok("not checked: backup.directory names no folder")
+        yield unchecked("backup.directory names no folder")
         return
     try:
         found = [path.stat().st_mtime for path in folder.iterdir() if path.is_file() and _begins(path, MAGIC)]

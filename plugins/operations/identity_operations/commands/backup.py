@@ -123,6 +123,8 @@ def verify(
 
     Without FILE, and with the --database-url of a server into which a copy by pg_dump or pg_basebackup was
     restored, that database is verified. If FILE is such a copy, the command prints how to restore it.
+
+    The exit code is 1 for a fault. Entries of --checkpoint that a copy lacks are counted and are no fault.
     """
     if file is None or is_of_postgresql(file):
         verify_server(settings, file, [(place, _checkpoint(place)) for place in checkpoints])

@@ -25,7 +25,7 @@ from identity_core.cli.output import Command, show
 from identity_core.cli.serve import LOOPBACK
 from identity_core.database import DatabaseError, DatabaseUnavailable
 from identity_core.database.interface import BUCKETS, driver_of
-from identity_core.extension.declaration import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
+from identity_core.extension.declaration import SHOWN, Diagnosis, InstallationCheck, ok, stopped, unchecked, warn, wrong
 from identity_core.files import install_command
 from identity_core.settings import Settings, StartError, buckets_of
 from identity_operations.checks import database, machine
@@ -60,8 +60,8 @@ def command(settings: Settings, held: Path | None) -> None:
 
 
 def _line(finding: dict[str, str]) -> str:
-    remedy = f"\n      {'':<18} do: {finding['remedy']}" if finding["remedy"] else ""
-    return f"{finding['state']:<5} {finding['check']:<18} {finding['says']}{remedy}"
+    remedy = f"\n            {'':<18} do: {finding['remedy']}" if finding["remedy"] else ""
+    return f"{finding['state']:<11} {finding['check']:<18} {finding['says']}{remedy}"
 
 
 def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, str]]:
@@ -80,7 +80,7 @@ def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:
     for check in _checks(settings):
         try:
             if missing is not None and check.name in OF_DATA:
-                found = [ok(f"{check.name} not checked: {missing[0]}")]
+                found = [unchecked(f"{check.name}: {missing[0]}")]
             else:
                 found = list(check.run(settings))
         except StartError as error:
@@ -208,7 +208,7 @@ def _master_key(settings: Settings) -> Iterator[Diagnosis]:
 
     values = {row.key: row.value for row in show_settings(settings)}
     if settings.custodian.backend != "sealed" or values.get("plugins.sealed.passphrase") is not None:
-        yield ok(f"not checked here: custodian {settings.custodian.backend}; `plugins` reports whether it opens")
+        yield unchecked(f"custodian {settings.custodian.backend}; `plugins` reports whether it opens")
         return
     says = "custodian.key in the data directory, without a passphrase; keep a copy of it elsewhere"
     if settings.server.public_url is None and settings.server.host in LOOPBACK:
@@ -220,7 +220,7 @@ def _master_key(settings: Settings) -> Iterator[Diagnosis]:
 def _api_keys(settings: Settings) -> Iterator[Diagnosis]:
     stores, folder = ", ".join(settings.key_stores), settings.data_dir
     if settings.database_url is None and not (folder.is_dir() and any(folder.iterdir())):
-        yield ok(f"in {stores}")
+        yield unchecked(f"in {stores}")
         return
     from identity_operations.examination.storage import look_at_keys
 
