@@ -128,7 +128,7 @@ def test_requests_are_erased_with_the_records_of_their_holder(store: Store) -> N
     asyncio.run(scenario())
 
 
-def test_repeated_request_is_stored_once_though_its_answer_failed(store: Store) -> None:
+def test_request_whose_answer_failed_is_stored_once(store: Store) -> None:
     """The answer is stored with the request: a failure after that, such as a killed process, makes no second one."""
 
     async def scenario() -> None:

@@ -140,7 +140,7 @@ def test_wrong_query_is_refused(identity: Commands, here: Path, key: str) -> Non
 
 
 def test_export_takes_no_memory_for_a_stated_size(identity: Commands, here: Path) -> None:
-    """Nobody has verified the size: the first tile that is missing ends the command."""
+    """The size is not verified: the first tile that is missing ends the command."""
     (here / "huge").mkdir()
     note = Checkpoint("else.example/log", 10**18, bytes(32)).text + "\n\u2014 else.example/log " + "AAAA" * 18 + "\n"
     (here / "huge" / "checkpoint").write_text(note)

@@ -29,7 +29,7 @@ CREDENTIALS: Final = 200
 
 
 def unknown_attributes(predicates: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the attributes whose values a verifier cannot tell from the answers: those with bounds on one side, with one list of several
+    """Return the attributes whose values do not follow from the answers: those with bounds on one side, with one list of several
     values, or with values that they do not have."""
     asked: dict[str, list[Mapping[str, Any]]] = {}
     for one in predicates:
@@ -96,7 +96,7 @@ class ConsentPages(Struct, frozen=True):
 
     async def _fitting(self, request: Request, session: Session, found: AgentRequest) -> dict[str, Any]:
         """Return the newest credentials of hers that have the attributes and still hold, and the cursor of older ones. Any issuer adds to
-        the list, so the newest page alone could show none."""
+        the list, so the newest page alone could have none."""
         now, cursor = printed(self.requests.kernel.clock.now()), request.body.get("cursor") or None
         query = ListCredentialsQuery(limit=CREDENTIALS, holder_did=str(session.did), status="active", cursor=cursor)
 

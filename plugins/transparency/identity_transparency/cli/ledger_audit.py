@@ -259,7 +259,7 @@ def export(target: Path, **where: Any) -> None:
         note = source.note()
         size = unverified(note).size
         levels: list[int | None] = [None, *range(levels_of(size))]
-        # Counted, not listed: nobody has verified the size yet.
+        # Counted, not listed: the size is not verified.
         count = sum(-(-(size // WIDTH ** (level or 0)) // WIDTH) for level in levels)
         with progress(range(count), "tiles") as bar:
             for tile in chain.from_iterable(tiles_of(size, level) for level in levels):
