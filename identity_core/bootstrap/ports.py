@@ -40,7 +40,7 @@ from identity_core.settings import Settings, StartError, require_extras
 from identity_core.store import Store
 from identity_core.store.events import OpenSink
 from identity_core.store.requests import StoredIdempotencyKeys
-from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK
+from identity_core.use_cases.background import CLOCK_SET_BACK
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.log_keys import LogSigner
 

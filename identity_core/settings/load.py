@@ -86,18 +86,26 @@ def load(
     }
     for key, given in from_command.items():
         _require_known(key, given.origin, keys)
-    tables = PluginTables(
-        file={key: given for key, given in from_file.items() if key not in keys},
-        aliases=aliases,
-        environment=plugin_variables,
-        command_line={key: given for key, given in from_command.items() if key not in keys},
-    )
-    origins: dict[str, Origin] = {}
-    settings = build(Settings, from_file | from_environment | from_command, "", origins, found)
+    values, origins = dict[str, Given](), dict[str, Origin]()
+    for layer in (from_file, from_environment, from_command):
+        if _names_other_folder(layer, values):
+            # That checkpoint belongs to the databases of the other folder.
+            values.pop("ledger.checkpoint_path", None)
+        values |= layer
+    settings = build(Settings, values, "", origins, found)
     for place in (settings.data_dir, *settings.data_dir.glob("*.*")):
         _require_own(place, "data directory", is_named="data_dir" in origins)
-    plugins = replace(settings.plugins, tables=tables)
-    return replace(settings, origins=origins, file=path, plugins=plugins)
+    tables = PluginTables(_of_plugins(from_file, keys), aliases, plugin_variables, _of_plugins(from_command, keys))
+    return replace(settings, origins=origins, file=path, plugins=replace(settings.plugins, tables=tables))
+
+
+def _of_plugins(layer: Mapping[str, Given], keys: frozenset[str]) -> dict[str, Given]:
+    return {key: given for key, given in layer.items() if key not in keys}
+
+
+def _names_other_folder(layer: Mapping[str, Given], below: Mapping[str, Given]) -> bool:
+    """Return whether both name a data directory, and not the same."""
+    return len({Path(str(each["data_dir"].value)).resolve() for each in (layer, below) if "data_dir" in each}) > 1
 
 
 def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -140,11 +148,9 @@ def _file_layer(path: Path, keys: frozenset[str], found: list[SettingsError] | N
         origin = Origin("file", f"{path}:{lines.get(key, 1)}")
         try:
             _require_known(key, origin, keys, is_empty_table=value == {})
+            layer |= {} if value == {} else {key: Given(value, origin)}
         except SettingsError as error:
             _tell(error, found)
-            continue
-        if value != {}:
-            layer[key] = Given(value, origin)
     return layer
 
 

@@ -132,6 +132,11 @@ FEWEST, MOST, FIRST = 10, 500, 25
 SOON_SECONDS: Final = 0.2
 
 
+CLOCK_SET_BACK: Final = timedelta(hours=1, minutes=1)
+"""How far a clock may be set back before changes stop. What records a use is stored for this time after its end, so that nothing that was
+used or revoked becomes usable again."""
+
+
 def erasing_time(clock: Clock) -> datetime:
     """Return the time by which records may be erased: never later than a watched clock has counted since the start."""
     now = clock.now()
@@ -171,7 +176,7 @@ class ForgetRows(Repeating):
 
     forget: Callable[..., Awaitable[int]]
     clock: Clock
-    kept_after: timedelta = timedelta(0)
+    kept_after: timedelta = CLOCK_SET_BACK
     size: StepSize = field(init=False)
 
     def __post_init__(self) -> None:

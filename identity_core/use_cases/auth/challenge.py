@@ -36,7 +36,7 @@ from identity_core.ports.activity import IdempotencyKeys
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import Usage
 from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
-from identity_core.use_cases.background import SOON_SECONDS, Repeating, StepSize, erasing_time
+from identity_core.use_cases.background import CLOCK_SET_BACK, SOON_SECONDS, Repeating, StepSize, erasing_time
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.wire import GetDidAuthChallengeQuery
 
@@ -254,7 +254,6 @@ def _signer(keys: Sequence[tuple[str, bytes]], text: str, signature: bytes) -> t
     return None
 
 
-CLOCK_SET_BACK: Final = timedelta(hours=1, minutes=1)
 DAY: Final = timedelta(days=1)
 
 

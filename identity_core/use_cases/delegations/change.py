@@ -25,6 +25,7 @@ from identity_core.domain.inputs import optional_time
 from identity_core.errors import Conflict, Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Delegations, IbctMember
+from identity_core.use_cases.background import CLOCK_SET_BACK
 from identity_core.use_cases.delegations.read import SUSPEND, WRITE, DelegationAccess, ShownDelegation
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
@@ -112,7 +113,6 @@ class DeleteDelegation(Struct, frozen=True):
 
 
 IBCT_REVOKED: Final = "ibct.revoked"
-MARGIN: Final = timedelta(seconds=120)
 
 
 class IbctRevocation(Struct, frozen=True):
@@ -144,7 +144,7 @@ class RevokeIbct(Struct, frozen=True):
             caller.api_key.require_target(invoker)
         elif caller.acting != invoker:
             raise Forbidden("Only the invoker may revoke an IBCT.")
-        keep_until = end + self.leeway + MARGIN
+        keep_until = end + self.leeway + CLOCK_SET_BACK
         with context.keeping(lambda revoked_at: IbctRevocation(revoked_at, keep_until)):
             revoked_at = await self.delegations.revoke_ibct(invoker, member, value, keep_until=keep_until, now=now)
         if revoked_at == now:

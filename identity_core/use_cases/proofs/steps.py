@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from identity_client.action import Action
+from identity_client.action import CREDENTIAL, SAME, Action
 from identity_client.capability import Capability, CapabilityExpired, CapabilityInvalid
 from identity_codec import jcs, multikey
 from identity_codec.strict_json import JsonValue
@@ -43,13 +43,12 @@ from identity_core.errors import (
     ScopeMismatch,
 )
 from identity_core.ports.proofs import Consumption, Disclosure, Invocation, Precedent
+from identity_core.use_cases.background import CLOCK_SET_BACK
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.prepare import AskedOfAttribute, AskedProof, Claim, PreparedProof, ProofRequest
 
 PROVE_SCOPE: Final = "zkp:prove"
 VERIFY_SCOPE: Final = "zkp:verify"
-MARGIN: Final = timedelta(seconds=120)
-"""The time for which an invocation is stored after its token expired: more than the largest permitted clock error."""
 _LATER: Any = None
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+", re.ASCII | re.IGNORECASE)
 _REMEDY: Final = "Send the origin of domain as pseudonym, or a token of the holder with the action zkp.pseudonym.<pin>."
@@ -141,7 +140,7 @@ async def check_capability(attempt: ProofAttempt, caller: Caller, reader: DidRea
         capability.nonce_digest,
         capability.id_digest,
         attempt.digest,
-        capability.expires_at + policy.leeway + MARGIN,
+        capability.expires_at + policy.leeway + CLOCK_SET_BACK,
     )
 
 
@@ -214,24 +213,24 @@ def check_context(pseudonym: str, audience: str) -> None:
     verifier cannot obtain pseudonyms of another verifier's context. Raises ``ScopeMismatch``."""
     origin = _ORIGIN.match(audience)
     if pseudonym != (audience if origin is None else origin[0].lower()):
-        raise ScopeMismatch(
-            details={"reason": "the pseudonym's context is not the origin of domain", "remedy": _REMEDY}
-        )
+        reason = "the pseudonym's context is not the origin of domain"
+        raise ScopeMismatch(details={"reason": reason, "remedy": _REMEDY})
 
 
 def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
     """Return the counters of the answer."""
     since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
-    prepared = attempt.prepared
-    asked = zip(prepared.disclosures(attempt.claims), attempt.pinned, strict=True)
+    asked = [*zip(attempt.prepared.disclosures(attempt.claims), attempt.claims, attempt.pinned, strict=True)]
+    # The number of `same` fixes no value: whoever chooses the credentials chooses what is compared.
+    are_chosen = all(is_pinned for _, claim, is_pinned in asked if claim.type == CREDENTIAL)
     # Different forms of one value are one question.
     questions = dict.fromkeys(
-        _disclosure(prepared.credentials[one.part].id, one, policy.disclosures, since)
-        for one, is_pinned in asked
-        if one is not None and not is_pinned
+        _disclosure(attempt.prepared.credentials[one.part].id, one, policy.disclosures, since)
+        for one, claim, is_pinned in asked
+        if one is not None and not (is_pinned and (are_chosen or claim.type != SAME))
     )
     chain = tuple(record.id for record in attempt.chain.records)
-    return Consumption(chain, tuple(one.id for one in prepared.credentials), tuple(questions))
+    return Consumption(chain, tuple(one.id for one in attempt.prepared.credentials), tuple(questions))
 
 
 def _disclosure(credential_id: str, asked: AskedOfAttribute, most: int, since: datetime | None) -> Disclosure:

@@ -30,10 +30,17 @@ class Unchecked(Exception):
 
 
 def key_of_option(text: str) -> KeyFinder:
-    """Return the key of a ``Bls12381G2Key2020`` multikey, even if the proof names another. Raises ``ValueError``: for any other
-    text."""
-    raw = raw_key(text, multikey.BLS12381G2)
-    return lambda _: raw
+    """Return the key of a ``Bls12381G2Key2020`` multikey, even if the proof names another key of one issuer. Raises ``ValueError``: for
+    any other text, and for a proof of several issuers."""
+    raw, issuers = raw_key(text, multikey.BLS12381G2), set[str]()
+
+    def find(method_id: str) -> bytes:
+        issuers.add(method_id.partition("#")[0])
+        if len(issuers) > 1:
+            raise ValueError("--issuer-key is the key of one issuer, and the proof names several: give --resolve")
+        return raw
+
+    return find
 
 
 def agents_key(text: str | None) -> bytes | None:

@@ -263,6 +263,7 @@ def test_the_client_names_a_log_that_was_cut(remote: Commands, key: str, here: P
     class SeenMore(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.send_response(409)
+            self.send_header("Content-Type", "text/x.tlog.size")
             self.end_headers()
             self.wfile.write(b"1000000\n")
 

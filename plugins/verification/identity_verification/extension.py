@@ -14,8 +14,7 @@ from identity_core.plugin import hookimpl
 from identity_core.ports.proofs import Anchoring
 from identity_core.ports.prover import AnonymousProvers, ProofWorkers
 from identity_core.store import Store
-from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK
-from identity_core.use_cases.background import ForgetRows
+from identity_core.use_cases.background import CLOCK_SET_BACK, ForgetRows
 from identity_core.use_cases.record import Record
 from identity_verification.handlers import VerificationHandlers
 from identity_verification.store import StoredProofs, StoredVerifierChallenges

@@ -33,7 +33,7 @@ from identity_wallets.use_cases.ask import GetPresentation, RequestPresentation
 from identity_wallets.use_cases.collect import CollectCredential, RedeemCode
 from identity_wallets.use_cases.offer import CreateCredentialOffer, WalletIssuer
 from identity_wallets.use_cases.present import AcceptPresentation, SignRequestObject, VerifierKeys
-from identity_wallets.use_cases.requests import KEPT_AFTER_END, KeptRequests
+from identity_wallets.use_cases.requests import KeptRequests
 from identity_wallets.use_cases.status import GetTokenStatusList, ListedCopyStatus
 from identity_wallets.wire import DOCUMENT
 
@@ -56,7 +56,7 @@ async def open_wallets(kernel: Kernel) -> AsyncIterator[Contribution]:
         presentation=GetPresentation(kept),
         origin=kernel.origin,
     )
-    async with ForgetRows(presentations.forget, kernel.clock, KEPT_AFTER_END):
+    async with ForgetRows(presentations.forget, kernel.clock):
         yield Contribution(
             handlers=(handlers,),
             pages=issuance.pages | verification.pages,

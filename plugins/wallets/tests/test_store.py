@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from identity_wallets import store as presentations
 from identity_wallets.store import StoredPresentation, StoredPresentations
-from identity_wallets.use_cases.requests import KEPT_AFTER_END
 
 from identity_core.errors import Overloaded
 from identity_core.store import Store
@@ -79,7 +78,7 @@ def test_an_owner_has_so_many_live_ones(store: Store, monkeypatch: pytest.Monkey
 def test_requests_are_forgotten_an_hour_after_their_end(store: Store) -> None:
     async def scenario() -> None:
         kept, clock = StoredPresentations(store.database), MovableClock()
-        forget = ForgetRows(kept.forget, clock, KEPT_AFTER_END)
+        forget = ForgetRows(kept.forget, clock)
         for number in range(FIRST + 1):
             await kept.add(str(number), StoredPresentation("did:a", b"sealed", clock.time), clock.time)
         clock.time += timedelta(minutes=59)

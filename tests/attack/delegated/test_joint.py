@@ -287,6 +287,15 @@ def test_comparison_chosen_by_agent_is_counted(people: People) -> None:
     assert few.ask(asked).status == 201
 
 
+@pytest.mark.parametrize("granted", [["zkp.prove.country.same.0", "zkp.credential"], ALL], ids=["grant", "token"])
+def test_number_of_a_comparison_fixes_no_value(people: People, granted: list[str]) -> None:
+    """Any issuer gives her credentials with guesses, and the agent chooses which of them is compared with hers."""
+    few = Joint.create(people, actions=granted, maxThresholds=1)
+    asked = few.build_request([], [], same=COUNTRY)
+    chosen = " ".join("zkp.credential" if one.startswith("zkp.credential") else one for one in actions(asked))
+    assert few.ask(asked, chosen).outcome == (403, "DISCLOSURE_LIMIT")
+
+
 def test_an_attribute_that_may_not_be_asked_for_is_not_compared(people: People, joint: Joint) -> None:
     """Mallory issues Hana a credential with a guess, and asks whether her income is the same: an ``eq`` that the schema does not allow."""
     schema_id = f"{people.schema_id}/narrow"

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 import httpx
 
-from identity_client.session import ServiceError, read_whole
 from identity_codec.multibase import base64url_encode
 from identity_core.cli.options import FILE
 from identity_core.cli.output import Command, failing, show
-from identity_tlog.note import MAX_NOTE, Checkpoint
+from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import consistency_spans, span_hash
 from identity_tlog.tiles import needed, node_from, tile_at
 from identity_tlog.tree import Malformed, Refuted
-from identity_tlog.witness import Submission
+from identity_tlog.witness import Stale, Submission
 from identity_transparency.cli.sources import (
     LocalSource,
     LogSource,
@@ -37,32 +36,32 @@ from identity_transparency.cli.trust import (
     unchecked,
     unchecked_text,
 )
+from identity_transparency.http_witness import HttpWitness
+from identity_transparency.use_cases.feed import WitnessFailed
 
-NO_ANSWER: Final = (httpx.TransportError, httpx.InvalidURL, ServiceError)
-SOCKET_SECONDS: Final = 10.0
 
-
-def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes:
+def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Callable[[int], list[bytes]]) -> bytes:
     """Return the note with the cosignature of the witness at ``url``; ``prove(old)`` makes the consistency proof from that size.
 
-    Raises ``Refuted``: when the witness does not cosign.
+    Raises ``Malformed``, ``Refuted``: when the witness does not cosign.
     """
-    place, old = f"{url.rstrip('/')}/add-checkpoint", 0
-    for _ in range(3):
-        body = Submission(old, tuple(prove(old)), note).encode()
-        with failing(NO_ANSWER, url, "start it with `identity ledger witness`", what="the witness does not answer"):
-            trusted, plain = httpx.create_ssl_context(), {"Accept-Encoding": "identity"}
-            with httpx.stream(
-                "POST", place, content=body, headers=plain, timeout=SOCKET_SECONDS, trust_env=False, verify=trusted
-            ) as answer:
-                data = read_whole(answer, MAX_NOTE)
-        if answer.status_code == 200:
-            return note + data
-        if answer.status_code != 409 or re.fullmatch(rb"[0-9]{1,18}\s*", data) is None:
-            raise Refuted(f"the witness refuses: {answer.status_code} {data.decode('utf-8', 'replace').strip()[:200]}")
-        old = int(data)
-        if old > checkpoint.size:
-            raise Refuted(f"the witness has seen {old} entries, the log shows {checkpoint.size}: it was cut")
+    with failing(WitnessFailed, url, "start it with `identity ledger witness`", what="the witness"):
+        whole = note + asyncio.run(_cosign(url, note, checkpoint, prove))
+    if Note.parse(whole).text != checkpoint.text or Note.parse(whole).signatures == Note.parse(note).signatures:
+        raise Refuted("the witness answers without a cosignature")
+    return whole
+
+
+async def _cosign(url: str, note: bytes, checkpoint: Checkpoint, prove: Callable[[int], list[bytes]]) -> bytes:
+    old = 0
+    async with httpx.AsyncClient(trust_env=False) as http:
+        for _ in range(3):
+            try:
+                return await HttpWitness(http, url).add_checkpoint(Submission(old, tuple(prove(old)), note).encode())
+            except Stale as error:
+                old = error.size
+            if old > checkpoint.size:
+                raise Refuted(f"the witness has seen {old} entries, the log shows {checkpoint.size}: it was cut")
     raise Refuted("the log grows faster than the witness cosigns; try again")
 
 
@@ -89,6 +88,8 @@ def checkpoint(
         log = trusted_log(source, note, key_text, service_did, kept_history(service_history))
         found = opened_checkpoint(note, log, source.place).checkpoint
         missing = unchecked(service_did is not None or isinstance(source, LocalSource), needs_service_log, source.place)
+        # The keys of the witnesses are not known here.
+        missing += ["cosignatures"] * bool(witnesses)
         remedy = "compare the checkpoints: the signer of both has forked the log"
         with failing((Refuted, Malformed, Missing), source.place, remedy):
             for url in witnesses:

@@ -24,7 +24,7 @@ from identity_core.cli.output import fail
 from identity_core.errors import DidDeactivated
 from identity_core.settings import Settings
 from identity_tlog.leaf import LogLeaf
-from identity_tlog.note import Checkpoint
+from identity_tlog.note import Checkpoint, Note
 from identity_tlog.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
 from identity_tlog.tree import HASH_BYTES, Refuted
 from identity_transparency.domain.checkpoint_keys import no_growth
@@ -275,4 +275,4 @@ def fetched_growth(http: Session | None, first: int, second: int) -> list[bytes]
 
 def unverified(note: bytes) -> Checkpoint:
     """Return the checkpoint of a note without checking its signatures. Raises ``Malformed``."""
-    return Checkpoint.parse(note.decode().rpartition("\n\n")[0] + "\n")
+    return Checkpoint.parse(Note.parse(note).text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -18,8 +18,6 @@ from identity_wallets.domain.presentation import CredentialSet, PresentationQuer
 from identity_wallets.store import StoredPresentation, StoredPresentations
 
 MAX_ID: Final = 64
-KEPT_AFTER_END: Final = timedelta(hours=1)
-"""A clock that is set back by less makes no request live again."""
 _REQUEST: Final = "request"
 _ANSWER: Final = "answer"
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from identity_core.ports.key_store import KEPT, Charge
 from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
-from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK, ForgetExpired
+from identity_core.use_cases.auth.challenge import ForgetExpired
+from identity_core.use_cases.background import CLOCK_SET_BACK
 from tests.did_use_cases import START, MovableClock
 from tests.unit.use_cases.test_clock_ahead import WatchedClock
 

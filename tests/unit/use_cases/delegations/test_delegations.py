@@ -36,8 +36,8 @@ from identity_core.errors import (
     IdentityError,
     InvalidRequest,
 )
+from identity_core.use_cases.background import CLOCK_SET_BACK
 from identity_core.use_cases.delegations.change import (
-    MARGIN,
     ResumeDelegation,
     RevokeDelegation,
     RevokeIbct,
@@ -471,11 +471,11 @@ async def test_the_invoker_calls_an_ibct_back(desk: Desk) -> None:
     store, clock = desk.rooms.store, desk.rooms.clock
     hana = context(desk.as_("hana"))
     first = await desk.revoke_ibct(ibct(desk), hana)
-    assert first.keep_until == START + LONGEST + timedelta(seconds=60) + MARGIN
+    assert first.keep_until == START + LONGEST + timedelta(seconds=60) + CLOCK_SET_BACK
     clock.move(seconds=5)
     assert (await desk.revoke_ibct(ibct(desk), hana)).revoked_at == START
     known = await desk.revoke_ibct(ibct(desk, "nonce", "n", START + timedelta(hours=1)), context(desk.operator("hana")))
-    assert known.keep_until == START + timedelta(hours=1, seconds=60) + MARGIN
+    assert known.keep_until == START + timedelta(hours=1, seconds=60) + CLOCK_SET_BACK
     assert await is_called_back(store, str(desk.did("hana")), "urn:1", "-")
     assert await is_called_back(store, str(desk.did("hana")), "-", "n")
     assert not await is_called_back(store, str(desk.did("eve")), "urn:1", "n")
