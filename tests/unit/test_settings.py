@@ -33,6 +33,24 @@ class VaultSettings:
     depth: Depth = Depth()
 
 
+@pytest.mark.parametrize("folder", ["other", "data", None])
+def test_checkpoint_belongs_to_its_data_directory(tmp_path: Path, folder: str | None) -> None:
+    """A copy that is opened beside an installation must not write over the checkpoint of that installation."""
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "identity.toml"
+    path.write_text(f'data_dir = "{tmp_path / "data"}"\n[ledger]\ncheckpoint_path = "{tmp_path / "kept"}"\n')
+    named = None if folder is None else tmp_path / folder
+    for environment, overrides in (
+        ({}, {"data_dir": named}),
+        ({} if named is None else {"IDENTITY_DATA_DIR": str(named)}, {}),
+    ):
+        settings = load(file=path, environment=environment, overrides=overrides)
+        assert settings.data_dir == (named or tmp_path / "data")
+        assert settings.ledger.checkpoint_path == (None if folder == "other" else tmp_path / "kept")
+    own = load(file=path, environment={}, overrides={"data_dir": named, "ledger.checkpoint_path": tmp_path / "own"})
+    assert own.ledger.checkpoint_path == tmp_path / "own"
+
+
 @pytest.fixture
 def toml(tmp_path: Path):
     def write(text: str) -> Path:

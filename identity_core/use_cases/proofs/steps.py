@@ -221,7 +221,7 @@ def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
     """Return the counters of the answer."""
     since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
     asked = [*zip(attempt.prepared.disclosures(attempt.claims), attempt.claims, attempt.pinned, strict=True)]
-    # The number of `same` fixes no value: whoever chooses the credentials chooses what is compared.
+    # The number of `same` fixes no value: the choice of the credentials decides what is compared.
     are_chosen = all(is_pinned for _, claim, is_pinned in asked if claim.type == CREDENTIAL)
     # Different forms of one value are one question.
     questions = dict.fromkeys(

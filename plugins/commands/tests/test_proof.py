@@ -31,6 +31,13 @@ AT = NOW.isoformat()
 ISSUER_METHOD = ISSUER.key.verification_method
 
 
+def test_a_key_of_the_command_line_is_of_one_issuer() -> None:
+    find = key_of_option(KEY)
+    assert find("did:ids:shop#one") == find("did:ids:shop#two")
+    with pytest.raises(ValueError, match="one issuer"):
+        find("did:ids:state#one")
+
+
 def proved(prover):
     asked = statement(ISSUER.key, ("score", "gte", 100), ("birthDate", "lte", "2008-01-01"))
     return prover.prove(asked, ISSUER.credential(SCHEMA, HANA), context=context())

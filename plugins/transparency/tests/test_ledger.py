@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -255,10 +257,37 @@ def test_a_witness_cosigns_what_grows(remote: Commands, identity: Commands, key:
     assert (here / "w" / "witness.key").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("answer", ["", "not a signature\n", "\n\u2014 w AAAAAAAA\n", "x"])
+def test_answer_without_a_cosignature_is_refused(remote: Commands, key: str, here: Path, answer: str) -> None:
+    class Lying(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer.encode())))
+            self.end_headers()
+            self.wfile.write(answer.encode())
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with HTTPServer(("127.0.0.1", 0), Lying) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        remote.refused("ledger", "checkpoint", "--key", key, "--witness", url, "--save", here / "lied")
+        server.shutdown()
+    assert not (here / "lied").exists()
+
+
+def test_unreadable_checkpoint_is_refused(identity: Commands, here: Path, key: str) -> None:
+    (here / "unreadable").mkdir()
+    (here / "unreadable" / "checkpoint").write_bytes(b"\xff\xfe\n1\nx\n\nx")
+    lines = identity.refused("ledger", "export", here / "copy", "--dir", here / "unreadable")
+    assert "unexpected" not in lines[0]
+    words = ("audit", "--dir", here / "unreadable", "--key", key, "--service-did", "did:ids:x")
+    assert "unexpected" not in identity.refused("ledger", *words)[0]
+
+
 def test_the_client_names_a_log_that_was_cut(remote: Commands, key: str, here: Path) -> None:
     """The witness has seen more than the service shows."""
-    from http.server import BaseHTTPRequestHandler, HTTPServer
-    from threading import Thread
 
     class SeenMore(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -278,5 +307,5 @@ def test_the_client_names_a_log_that_was_cut(remote: Commands, key: str, here: P
         server.shutdown()
     assert "was cut" in lines[0]
     assert (
-        "does not answer" in remote.refused("ledger", "checkpoint", "--key", key, "--witness", "http://127.0.0.1:9")[0]
+        "no answer" in remote.refused("ledger", "checkpoint", "--key", key, "--witness", "http://127.0.0.1:9")[0]
     )

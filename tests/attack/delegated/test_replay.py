@@ -168,6 +168,9 @@ def test_at_the_edge_of_its_expiry_a_token_is_not_forgotten(mortals: People, tur
         assert again.outcome == ((201, None) if seconds < 0 else EXPIRED)
         assert again.body == first.body or seconds >= 0
     assert scene.uses == scene.proofs() == 1 + len(moments)
+    # Then the clock is set back by some minutes, which the service tolerates.
+    turned.stop(end - timedelta(seconds=30))
+    assert scene.ask(changed).outcome == REPLAYED
 
 
 def test_refusal_before_the_signature_uses_nothing(scene: Scene) -> None:

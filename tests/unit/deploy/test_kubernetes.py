@@ -122,6 +122,16 @@ def test_manifest_values_are_accepted_by_the_service(
     assert spec["enableServiceLinks"] is False, "a service named identity would be a variable named as a setting is"
 
 
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_trusted_proxies_alone_reach_the_pods(rendered: dict[str, list[dict[str, Any]]], name: str) -> None:
+    """Any other peer in the trusted range would choose the address that its requests count for."""
+    policy, pods = one(rendered[name], "NetworkPolicy")["spec"], one(rendered[name], "StatefulSet")["spec"]["template"]
+    assert policy["podSelector"]["matchLabels"].items() <= pods["metadata"]["labels"].items()
+    assert policy["policyTypes"] == ["Ingress"]
+    ((rule,),) = (policy["ingress"],)
+    assert [[*one] for one in rule["from"]] == [["namespaceSelector"]]
+
+
 def test_replicas_are_spread_and_taken_one_at_a_time(rendered: dict[str, list[dict[str, Any]]]) -> None:
     documents = rendered["postgresql"]
     found, budget = one(documents, "StatefulSet"), one(documents, "PodDisruptionBudget")

@@ -255,6 +255,34 @@ def test_an_offer_to_upgrade_is_not_forwarded(kind: str, tmp_path: Path) -> None
     assert all(b"upgrade" not in head for head in offered)
 
 
+@pytest.mark.parametrize("kind", ["nginx", "caddy"])
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+def test_a_change_is_sent_to_one_replica(kind: str, method: str, tmp_path: Path) -> None:
+    """The first replica reads it and goes away: whether it made the change is unknown."""
+    seen: list[bytes] = []
+    replicas = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    for one in replicas:
+        threading.Thread(target=answer_health_alone, args=(one, seen), daemon=True).start()
+    first, second = (f"127.0.0.1:{one.getsockname()[1]}" for one in replicas)
+    both = f"{first}; server {second}" if kind == "nginx" else f"{first} {second}"
+    with kept_port() as port, contextlib.contextmanager(_before)(kind, tmp_path, port, both) as client:
+        answer = client.request(method, "/api/v1/dids/x", headers={"Content-Length": "0"})
+    for one in replicas:
+        one.close()
+    assert answer.status_code == 502
+    assert len([head for head in seen if head.startswith(method.encode())]) == 1
+
+
+def answer_health_alone(upstream: socket.socket, seen: list[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            connection = upstream.accept()[0]
+            with connection:
+                seen.append(connection.recv(65536))
+                if seen[-1].startswith(b"GET"):
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+
 def answer_requests(upstream: socket.socket, seen: list[bytes]) -> None:
     """Note the head of each connection's request and answer 200, until the socket is closed."""
     with contextlib.suppress(OSError):
