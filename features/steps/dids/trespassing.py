@@ -111,7 +111,7 @@ def concurrent(world: World, operation_id: str) -> None:
     draft.headers["Idempotency-Key"] = key
     second = None
     if operation_id in PURPOSES:
-        person = world.people["Hana"]
+        person = world.people["Aki" if operation_id == "createConsentRequest" else "Hana"]
         which = "recovery" if operation_id == "recoverDid" else "authentication"
         second = world.signed(person, operation_id, draft.body, key=which)
     again = Draft(draft.operation, draft.path, draft.query, draft.headers | (second or {}), draft.body)

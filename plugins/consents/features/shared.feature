@@ -38,3 +38,14 @@ Feature: Requests are served as everything else
       | getConsentRequest     |
       | getVerifierRequest    |
       | cancelVerifierRequest |
+
+  @409:REQUEST_IN_PROGRESS
+  Scenario Outline: The second comes while the first is being answered
+    Given a service whose answers take a while
+    When <operation> is sent again while the first is being answered
+    Then the answer is 409 REQUEST_IN_PROGRESS
+
+    Examples:
+      | operation             |
+      | createConsentRequest  |
+      | createVerifierRequest |

@@ -22,7 +22,7 @@ from identity_consents.requests import read_did, read_request
 from identity_consents.store import CONSENT, StoredRequest, StoredRequests
 from identity_consents.wire import AnswerConsentRequestRequest, CreateConsentRequestRequest, ListConsentRequestsQuery
 from identity_core.api.request import Request
-from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.activity import SERVICE, Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden, InvalidRequest, QuotaExceeded, RequestNotFound
@@ -36,6 +36,8 @@ OF_AGENT: Final = 5
 PAGES: Final = 50
 """How many pages of 200 delegations of one agent are searched for one by the holder herself."""
 
+# The call of an agent that has no Idempotency-Key of its own.
+_ALONE: Final = RequestContext("createConsentRequest", SERVICE)
 _BOX: Final = b"identity: request of an agent, v1"
 _EVERY: Final = ListConsentRequestsQuery()
 
@@ -180,7 +182,7 @@ class HolderQuestions(Struct, frozen=True):
             asked = self.requests.consents.ask(agent, holder, shown)
             if await self.requests.is_known(agent, holder, request):
                 with contextlib.suppress(QuotaExceeded):
-                    await self.requests.keep(asked, shown, request.context)
+                    await self.requests.keep(asked, shown, _ALONE)
             return self._link("consent_required", asked, shown)
         asked, is_answered, approval = await self.requests.consents.find(reply, agent, holder, shown)
         if not is_answered:

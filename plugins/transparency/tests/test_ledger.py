@@ -306,6 +306,4 @@ def test_the_client_names_a_log_that_was_cut(remote: Commands, key: str, here: P
         )
         server.shutdown()
     assert "was cut" in lines[0]
-    assert (
-        "no answer" in remote.refused("ledger", "checkpoint", "--key", key, "--witness", "http://127.0.0.1:9")[0]
-    )
+    assert "no answer" in remote.refused("ledger", "checkpoint", "--key", key, "--witness", "http://127.0.0.1:9")[0]
