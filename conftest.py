@@ -79,7 +79,9 @@ NIGHTLY = tuple(
 
 def _nightly_start(nodeid: str) -> str:
     """Return the text of ``tests/nightly.toml`` with which a node id begins; empty for none."""
-    return next((start for start in NIGHTLY if nodeid.startswith(start)), "")
+    if not nodeid.startswith(NIGHTLY):
+        return ""
+    return next(start for start in NIGHTLY if nodeid.startswith(start))
 
 
 @pytest.hookimpl(tryfirst=True)
