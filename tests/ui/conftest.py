@@ -1,5 +1,5 @@
-"""One server for a module and one browser for the folder: Debian's Chromium, driven by Playwright. Where there is none the tests skip
-and say so; in CI they fail."""
+"""One server and one browser for a module: Debian's Chromium, driven by Playwright. Where there is none the tests skip and say so; in CI
+they fail."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield Site(server.url, server.api_key, tmp_path_factory.mktemp("keys"))
 
 
-# Not for the session: while Playwright runs, no other test can run an event loop.
-@pytest.fixture(scope="package")
+# Not for longer: while Playwright runs, no other test can run an event loop.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     if program is None:
