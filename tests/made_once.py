@@ -12,13 +12,9 @@ import pytest
 
 
 def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """The folder that ``make`` has filled. All processes of the run share it and only read.
-
-    It is below a folder ``tests``, in which Hypothesis looks for no constants: in the modules of a generated client that takes 6 s.
-    """
+    """The folder that ``make`` has filled. All processes of the run share it and only read."""
     own = factory.getbasetemp()
-    root = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "tests"
-    root.mkdir(exist_ok=True)
+    root = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     folder, made = root / name, root / f"{name}.made"
     with (root / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
