@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import unicodedata
@@ -18,20 +17,11 @@ from identity_commands.local_server import LocalServer
 from identity_client import ibct
 from identity_codec.strict_json import JsonValue
 from openapi import clients
+from tests.client.go_application import HERE, first_screen, make_application
 from tests.client.hostile_service import DID
 from tests.client.package_cases import Json, PackageCases, Run, check_flow, check_story, offline_jobs
 from tests.made_once import once
 from tests.servers import local_server
-
-HERE = Path(__file__).parent / "go"
-USED = f"""module application
-
-go 1.19
-
-require identity-service-client v1.0.0
-
-replace identity-service-client => ../{clients.GO_CLIENT}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -40,25 +30,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("go") is None and not os.environ.get("CI"):
         pytest.skip("Go is not installed")
 
-    def make(folder: Path) -> None:
-        package = clients.build_go_client(folder)
-        app = folder / "app"
-        shutil.copytree(HERE, app / "jobs")
-        (app / "first").mkdir()
-        program = first_screen(package)
-        for literal, argument in (('"http://127.0.0.1:8080"', "os.Args[1]"), ('"idk_…"', "os.Args[2]")):
-            assert program.count(literal) == 1
-            program = program.replace(literal, argument)
-        (app / "first" / "main.go").write_text(program.replace('"fmt"\n', '"fmt"\n\t"os"\n'), encoding="utf-8")
-        (app / "go.mod").write_text(USED)
-        clients.run_go(app, "build", "-o", "bin/", "./...")
-
-    return once(tmp_path_factory, "go", make) / "app"
-
-
-def first_screen(package: Path) -> str:
-    found: str = re.findall(r"```go\n(.*?)```", (package / "README.md").read_text("utf-8"), re.DOTALL)[0]
-    return found
+    return once(tmp_path_factory, "go", make_application) / "app"
 
 
 def run(program: Path, *arguments: str, said: str = "") -> str:

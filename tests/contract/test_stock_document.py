@@ -17,8 +17,6 @@ from identity_core.api.security import DOCUMENT_SCHEMES
 from tests.contract.stock import build_stock_app
 from tests.toy_document import KEY, ToyGate, ask, build_toy, no_lifespan
 
-pytestmark = pytest.mark.nightly
-
 DOCUMENT = load_document()
 VALUE = DOCUMENT.value
 JSON = ("content-type", "application/json")

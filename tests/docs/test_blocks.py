@@ -11,7 +11,9 @@ import pytest
 from identity_commands.local_server import LocalServer
 
 from openapi import clients
+from tests.client import go_application
 from tests.client.conftest import node_tools  # noqa: F401  (a fixture)
+from tests.client.node_application import make_application
 from tests.docs.blocks import ForkedCommands, fits, run, steps
 from tests.made_once import once
 from tests.servers import local_server
@@ -62,19 +64,16 @@ def packages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if not request.getfixturevalue("name").startswith("roles/"):
         return {}
     tools = request.getfixturevalue("node_tools")
-    made = once(tmp_path_factory, "page-clients", lambda folder: _build_clients(folder, tools))
+    # Those of tests/client.
+    typescript = once(tmp_path_factory, "typescript", lambda folder: make_application(folder, tools))
+    go = once(tmp_path_factory, "go", go_application.make_application)
     return {
-        "TYPESCRIPT_CLIENT": str(made / clients.TYPESCRIPT_CLIENT),
-        "GO_CLIENT": str(made / clients.GO_CLIENT),
+        "TYPESCRIPT_CLIENT": str(typescript / clients.TYPESCRIPT_CLIENT),
+        "GO_CLIENT": str(go / clients.GO_CLIENT),
         "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
         "GOPROXY": "off",
         "GOFLAGS": "-mod=mod",
     }
-
-
-def _build_clients(folder: Path, tools: Path) -> None:
-    clients.build_typescript_client(folder, tools)
-    clients.build_go_client(folder)
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield Site(server.url, server.api_key, tmp_path_factory.mktemp("keys"))
 
 
+# Not for longer: while Playwright runs, no other test can run an event loop.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
