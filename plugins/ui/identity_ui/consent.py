@@ -97,7 +97,7 @@ class ConsentPages(Struct, frozen=True):
     async def _fitting(self, request: Request, session: Session, found: AgentRequest) -> dict[str, Any]:
         """Return the newest credentials of hers that have the attributes and still hold, and the cursor of older ones. Any issuer adds to
         the list, so the newest page alone could have none."""
-        now, cursor = printed(self.requests.kernel.clock.now()), request.body.get("cursor") or None
+        now, cursor = printed(self.requests.kernel.clock.now()), (request.body or {}).get("cursor") or None
         query = ListCredentialsQuery(limit=CREDENTIALS, holder_did=str(session.did), status="active", cursor=cursor)
 
         def fits(one: Mapping[str, Any]) -> bool:
