@@ -41,4 +41,4 @@ def test_an_answer_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cosignature_has_a_bound(body: bytes, headers: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     with answering(body, **headers) as (url, _), pytest.raises(SystemExit):
         cosigned(url, b"", Checkpoint("log", 0, bytes(32)), lambda old: [])
-    assert "the witness does not answer" in capsys.readouterr().err
+    assert "the witness: the answer" in capsys.readouterr().err

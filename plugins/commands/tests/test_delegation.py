@@ -81,7 +81,7 @@ def test_missing_field_is_named(remote: Commands, wallet: Path, aki: Path) -> No
 
 def test_a_holder_calls_a_token_back(alone: Commands, wallet: Path, aki: Path) -> None:
     told = alone.json("ibct", "revoke", "--keys", wallet, "--id", "urn:uuid:1", "--expires-at", "2030-01-01T00:00:00Z")
-    assert (told["invoker"], told["id"], told["keptUntil"]) == (did(wallet), "urn:uuid:1", "2030-01-01T00:03:00Z")
+    assert (told["invoker"], told["id"], told["keptUntil"]) == (did(wallet), "urn:uuid:1", "2030-01-01T01:02:00Z")
     assert "revoked    " in alone.ok("ibct", "revoke", "--keys", wallet, "--nonce", "n")
     assert "FORBIDDEN" in alone.refused("ibct", "revoke", "--keys", aki, "--invoker", did(wallet), "--nonce", "n")[0]
     assert "--nonce" in alone.refused("ibct", "revoke", "--keys", wallet, status=2)[2]

@@ -16,7 +16,7 @@ from identity_operations.commands.extensions_remove import purge_tables, tables_
 from identity_core.extension.choice import in_order, read_store
 from identity_core.settings import Settings
 from identity_core.store import Store
-from identity_core.use_cases.background import FIRST, ForgetRows
+from identity_core.use_cases.background import CLOCK_SET_BACK, FIRST, ForgetRows
 from tests.did_use_cases import MovableClock
 from tests.unit.extension.test_choice import settings
 from tests.unit.extension.test_extensions import source
@@ -68,6 +68,9 @@ def test_expired_replies_are_deleted_while_the_service_runs(store: Store) -> Non
             await replies.keep(reply(str(number), end=clock.time))
         await replies.keep(reply("valid", end=clock.time + timedelta(seconds=1)))
         forget = ForgetRows(replies.forget, clock)
+        assert await forget.step() == forget.interval_seconds
+        assert await replies.find(reply("0").digest) is not None, "a clock that is set back reopens no request"
+        clock.time += CLOCK_SET_BACK
         assert await forget.step() < 1, "there are more"
         assert await forget.step() == forget.interval_seconds
         assert await replies.find(reply("0").digest) is None
