@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import ssl
 import sys
 import tomllib
@@ -15,6 +16,7 @@ from typing import Any
 import certifi
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 # isort: off
 import tests.entry_points
@@ -24,6 +26,9 @@ import tests.new_stores  # noqa: F401
 # The duration of an example depends on the load of the machine.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+if "IDENTITY_ROUNDS" not in os.environ:
+    # Each process would parse every module of the project for constants, for 8 s. Long rounds do it.
+    providers.is_local_module_file = lambda path: False
 
 _read = functools.cache(ssl.create_default_context)
 
