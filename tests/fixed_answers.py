@@ -9,14 +9,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 
 @contextmanager
-def answering(body: bytes, **headers: str) -> Iterator[tuple[str, list[str]]]:
+def answering(body: bytes, *, status: int = 200, **headers: str) -> Iterator[tuple[str, list[str]]]:
     """Start a server that returns this answer to each request. Yield its address and the list of accepted encodings."""
     accepted: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             accepted.append(self.headers.get("Accept-Encoding", ""))
-            self.send_response(200)
+            self.send_response(status)
             for name, value in {"Content-Length": str(len(body)), **headers}.items():
                 self.send_header(name.replace("_", "-"), value)
             self.end_headers()

@@ -79,10 +79,9 @@ class Body:
             raise ServiceUnreachable(f"{self.answer.url} does not answer in time")
 
 
-def read_whole(answer: httpx.Response, most: int) -> bytes:
-    """Return the body of a streamed answer. Raises as ``Body`` does."""
-    body = Body(answer, most)
-    for part in answer.iter_raw():
+def read_whole(body: Body) -> bytes:
+    """Return all of a body that is streamed. Raises as ``Body`` does."""
+    for part in body.answer.iter_raw():
         body.add(part)
     return bytes(body.data)
 

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 import orjson
 from msgspec import Struct, field
 
-from identity_client.answers import Body, IdentityError, ServiceUnreachable, UnreadableAnswer, read_stream, refusal_of
+from identity_client.answers import (
+    Body,
+    IdentityError,
+    ServiceUnreachable,
+    UnreadableAnswer,
+    read_stream,
+    read_whole,
+    refusal_of,
+)
 from identity_client.challenge import hash_body
 from identity_client.did_auth import Signer
 from identity_client.ibct import operation_of, proof_request
@@ -219,10 +227,7 @@ class Client(BaseClient[Any], frozen=True):
 
     async def _send(self, request: httpx.Request, ends: float) -> tuple[httpx.Response, bytes]:
         with contextlib.closing(self.http.send(request, stream=True)) as answer:
-            body = self._body(answer, ends)
-            for part in answer.iter_raw():
-                body.add(part)
-            return answer, bytes(body.data)
+            return answer, read_whole(self._body(answer, ends))
 
 
 class AsyncClient(BaseClient[Coroutine[Any, Any, Any]], frozen=True):

@@ -4,7 +4,7 @@ names them."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
@@ -12,6 +12,7 @@ import orjson
 from msgspec import Struct
 
 from identity_client.answers import UNREADABLE as UNREADABLE
+from identity_client.answers import Body as Body
 from identity_client.answers import IdentityError as IdentityError
 from identity_client.answers import ServiceError as ServiceError
 from identity_client.answers import ServiceUnreachable as ServiceUnreachable
@@ -31,6 +32,8 @@ PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"
 MOST_OCTETS: Final = 64 * 1024 * 1024
 """More than any answer of the service has."""
+MOST_PAGES, WHOLE = 10_000, 10
+"""Pages of a history, and the limit for a whole answer in multiples of the limit for each read."""
 
 
 class Exchange(Hidden, Struct, frozen=True):
@@ -67,10 +70,10 @@ class Session:
         self.origin = origin or self.url
         # Plain HTTP shows no certificate, and to read those that are trusted takes longer than a request.
         # Environment: certificates that are trusted (SSL_CERT_FILE), but no proxy.
-        verify = False if self.url.startswith("http://") else httpx.create_ssl_context()
-        plain = {"Accept-Encoding": "identity"}
+        tls = False if self.url.startswith("http://") else httpx.create_ssl_context()
+        plain, self._timeout = {"Accept-Encoding": "identity"}, timeout_seconds
         self._http = httpx.Client(
-            headers=plain, base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=verify
+            headers=plain, base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=tls
         )
         self._authorization = f"ApiKey {api_key}" if api_key else f"Bearer {token}" if token else None
 
@@ -93,14 +96,15 @@ class Session:
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         signed_in: bool = True,
+        is_text: bool = False,
     ) -> Any:
-        """Return the parsed answer (text for other media types). Raises ``ServiceError`` or ``ServiceUnreachable``."""
+        """Return the parsed object of the answer, None for 204, or the text of one that ``is_text``. Raises ``ServiceError`` or
+        ``ServiceUnreachable``."""
         sent = dict(headers or {})
         if self._authorization and signed_in and "Authorization" not in sent:
             sent["Authorization"] = self._authorization
         content = None if body is None else orjson.dumps(body)
-        if content is not None:
-            sent["Content-Type"] = "application/json"
+        sent |= {} if body is None else {"Content-Type": "application/json"}
         params = {name: value for name, value in (query or {}).items() if value is not None}
         started = perf_counter()
         answer = self._request(method, path, content=content, params=params, headers=sent)
@@ -109,14 +113,16 @@ class Session:
         if self._on_exchange is not None:
             asked = answer.request.url.raw_path.decode("ascii", "replace")
             self._on_exchange(Exchange(method, asked, body, answer.status_code, value, milliseconds))
-        if answer.status_code < 400:
-            return value
-        raise refusal_of(answer, answer.content)
+        if not answer.is_success:
+            raise refusal_of(answer, answer.content)
+        if not (isinstance(value, str if is_text else dict) or answer.status_code == 204):
+            raise UnreadableAnswer(answer.status_code, "the answer is not what the operation returns")
+        return value
 
     def get_bytes(self, path: str, *, query: Mapping[str, Any] | None = None, accept: str = "*/*") -> bytes:
         """Return the body of a GET as it is. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         answer = self._request("GET", path, content=None, params=dict(query or {}), headers={"Accept": accept})
-        if answer.status_code < 400:
+        if answer.is_success:
             return answer.content
         raise refusal_of(answer, answer.content)
 
@@ -127,7 +133,7 @@ class Session:
 
         try:
             with self._http.stream(method, PREFIX + path, **more) as answer:
-                data = read_whole(answer, MOST_OCTETS)
+                data = read_whole(Body(answer, MOST_OCTETS, monotonic() + WHOLE * self._timeout))
                 same: Any = {"headers": answer.headers, "request": answer.request}
                 return httpx.Response(answer.status_code, content=data, **same)
         except (httpx.TransportError, httpx.InvalidURL) as error:
@@ -203,15 +209,16 @@ class Session:
     def whole_history(self, did: str) -> Iterator[Any]:
         """Yield the items of listDidHistory, page after page, oldest first."""
         cursor = None
-        while True:
+        for _ in range(MOST_PAGES):
             page = self.history(did, limit=200, cursor=cursor)
             yield from page["items"]
             if (cursor := page["nextCursor"]) is None:
                 return
+        raise UnreadableAnswer(200, f"the pages do not end after {MOST_PAGES}")
 
     def log(self, did: str) -> str:
         """getDidLog, as text of JSON lines."""
-        return str(self.call("GET", f"{_place(did)}/log", signed_in=False))
+        return str(self.call("GET", f"{_place(did)}/log", signed_in=False, is_text=True))
 
 
 def finished(steps: Awaitable[T]) -> T:
@@ -243,9 +250,11 @@ def _place(did: str) -> str:
 
 
 def _value(answer: httpx.Response) -> Any:
-    """Return the parsed body; text that is not valid JSON, unchanged."""
+    """Return the parsed body; text that is not valid JSON, unchanged. Text is UTF-8: the service names no other, and a slow codec of
+    another service would be used."""
     is_json = "json" in answer.headers.get("content-type", "").replace("jsonl", "")
+    text = answer.content.decode(errors="replace")
     try:
-        return orjson.loads(answer.content) if is_json and answer.content else answer.text or None
+        return orjson.loads(answer.content) if is_json and answer.content else text or None
     except ValueError:
-        return answer.text
+        return text

@@ -14,6 +14,8 @@ from typing import Any
 import httpx
 import orjson
 
+from identity_client.answers import Body, UnreadableAnswer, read_stream
+
 MOST_OCTETS = 64 * 1024 * 1024
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 _OCTETS = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
@@ -57,11 +59,13 @@ class Node:
         try:
             headers = {"Accept-Encoding": "identity"}
             async with self._http.stream("POST", self._url, json=question, headers=headers) as reply:
-                content = await _read_whole(reply, method)
+                content = await read_stream(Body(reply, MOST_OCTETS))
             # Not the standard library's reader, which a deep enough nesting can crash where py_ecc has lifted its limit.
             answer = orjson.loads(content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NodeAway(f"the node does not answer {method}: {type(error).__name__}") from error
+        except UnreadableAnswer as error:
+            raise NodeAway(f"the node cannot be read, {method}: {error.message}") from error
         except orjson.JSONDecodeError as error:
             raise NodeAway(
                 f"the node answers {method} with something that is not JSON (HTTP {reply.status_code})"
@@ -74,18 +78,6 @@ class Node:
         if "result" not in answer:
             raise NodeAway(f"the node answers {method} with neither result nor error")
         return answer["result"]
-
-
-async def _read_whole(reply: httpx.Response, method: str) -> bytes:
-    """Return the body. Raise ``NodeAway`` for one that is compressed, because a small one can unpack to any size, or is too large."""
-    content = bytearray()
-    if reply.headers.get("content-encoding", "identity") != "identity":
-        raise NodeAway(f"the node answers {method} with a compressed body, which was not requested")
-    async for part in reply.aiter_raw():
-        content += part
-        if len(content) > MOST_OCTETS:
-            raise NodeAway(f"the node answers {method} with more than {MOST_OCTETS} bytes")
-    return bytes(content)
 
 
 def quantity(value: object, bits: int = 63) -> int:

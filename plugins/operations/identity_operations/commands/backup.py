@@ -228,7 +228,7 @@ def _checkpoint(place: str) -> bytes:
             return file.read(MAX_NOTE + 1)
     import httpx
 
-    from identity_client.session import UnreadableAnswer, read_whole
+    from identity_client.session import Body, UnreadableAnswer, read_whole
 
     remedy = "name another witness, or a file"
     wrong = (httpx.HTTPError, httpx.InvalidURL, UnreadableAnswer)
@@ -237,7 +237,7 @@ def _checkpoint(place: str) -> bytes:
         failing(wrong, place, remedy, what="the checkpoint cannot be fetched"),
         httpx.stream("GET", place, headers=plain, timeout=FETCH_SECONDS, trust_env=False, verify=trusted) as answer,
     ):
-        return read_whole(answer.raise_for_status(), MAX_NOTE)
+        return read_whole(Body(answer.raise_for_status(), MAX_NOTE))
 
 
 def _described(manifest: BackupManifest) -> dict[str, Any]:

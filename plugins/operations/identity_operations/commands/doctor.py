@@ -206,8 +206,11 @@ def _plugins(settings: Settings) -> Iterator[Diagnosis]:
 def _master_key(settings: Settings) -> Iterator[Diagnosis]:
     from identity_operations.commands.config import show_settings
 
-    values = {row.key: row.value for row in show_settings(settings)}
-    if settings.custodian.backend != "sealed" or values.get("plugins.sealed.passphrase") is not None:
+    values, folder = {row.key: row.value for row in show_settings(settings)}, settings.data_dir
+    is_elsewhere = values.get("plugins.sealed.passphrase") is not None or (
+        folder.is_dir() and any(folder.iterdir()) and not (folder / "custodian.key").exists()
+    )
+    if settings.custodian.backend != "sealed" or is_elsewhere:
         yield unchecked(f"custodian {settings.custodian.backend}; `plugins` reports whether it opens")
         return
     says = "custodian.key in the data directory, without a passphrase; keep a copy of it elsewhere"
