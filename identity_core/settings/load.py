@@ -86,13 +86,10 @@ def load(
     }
     for key, given in from_command.items():
         _require_known(key, given.origin, keys)
-    values, origins = dict[str, Given](), dict[str, Origin]()
-    for layer in (from_file, from_environment, from_command):
-        if _names_other_folder(layer, values):
-            # That checkpoint belongs to the databases of the other folder.
-            values.pop("ledger.checkpoint_path", None)
-        values |= layer
-    settings = build(Settings, values, "", origins, found)
+    origins: dict[str, Origin] = {}
+    for layer in (from_file, from_environment):
+        _follow_folder(layer, from_file | from_environment | from_command)
+    settings = build(Settings, from_file | from_environment | from_command, "", origins, found)
     for place in (settings.data_dir, *settings.data_dir.glob("*.*")):
         _require_own(place, "data directory", is_named="data_dir" in origins)
     tables = PluginTables(_of_plugins(from_file, keys), aliases, plugin_variables, _of_plugins(from_command, keys))
@@ -103,9 +100,12 @@ def _of_plugins(layer: Mapping[str, Given], keys: frozenset[str]) -> dict[str, G
     return {key: given for key, given in layer.items() if key not in keys}
 
 
-def _names_other_folder(layer: Mapping[str, Given], below: Mapping[str, Given]) -> bool:
-    """Return whether both name a data directory, and not the same."""
-    return len({Path(str(each["data_dir"].value)).resolve() for each in (layer, below) if "data_dir" in each}) > 1
+def _follow_folder(layer: dict[str, Given], values: Mapping[str, Given]) -> None:
+    """Replace the checkpoint of a layer by one beside the data directory if a higher layer names another directory. The file of the layer
+    belongs to the databases of its own."""
+    folder, own = values.get("data_dir"), layer.get("data_dir")
+    if own and folder and Path(str(own.value)).absolute() != Path(str(folder.value)).absolute():
+        layer["ledger.checkpoint_path"] = Given(f"{folder.value}.checkpoint", folder.origin)
 
 
 def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:

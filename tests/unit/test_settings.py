@@ -46,9 +46,13 @@ def test_checkpoint_belongs_to_its_data_directory(tmp_path: Path, folder: str | 
     ):
         settings = load(file=path, environment=environment, overrides=overrides)
         assert settings.data_dir == (named or tmp_path / "data")
-        assert settings.ledger.checkpoint_path == (None if folder == "other" else tmp_path / "kept")
+        assert settings.ledger.checkpoint_path == tmp_path / ("other.checkpoint" if folder == "other" else "kept")
     own = load(file=path, environment={}, overrides={"data_dir": named, "ledger.checkpoint_path": tmp_path / "own"})
     assert own.ledger.checkpoint_path == tmp_path / "own"
+    variable = {"IDENTITY_LEDGER_CHECKPOINT_PATH": str(tmp_path / "own")}
+    assert (
+        load(file=path, environment=variable, overrides={"data_dir": named}).ledger.checkpoint_path == tmp_path / "own"
+    )
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -89,7 +90,9 @@ def dids_in(value: Any) -> set[str]:
 
 
 def short(did: str) -> str:
-    """Return a DID as people recognize it: method, first and last four characters."""
+    """Return a DID as people recognize it: method, first and last four characters; the whole host where it is part of the DID."""
+    if did.startswith(("did:web:", "did:webvh:")):
+        return re.sub("^(did:webvh:)[^:]+", r"\1…", did)
     method, _, rest = did.rpartition(":")
     return did if len(rest) < 14 else f"{method}:{rest[:4]}…{rest[-4:]}"
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from identity_ui.catalogues import HERE
+from identity_ui.catalogues import HERE, TEMPLATES
 from identity_ui.consent import NOTHING, unknown_attributes
 from identity_ui.pages import explained
 from identity_ui.render import _environment, page, static_pages, static_versions
@@ -107,6 +107,28 @@ def test_a_row_of_the_timeline_says_who_asked(actor: str, said: str) -> None:
 )
 def test_permissions_of_an_agent_are_in_words(action: str, said: str) -> None:
     assert words_of(MACROS.grant(action)) == (said or action)
+
+
+@pytest.mark.parametrize(
+    ("actions", "is_free"),
+    [
+        (["zkp.prove.age.gte.18"], False),
+        (["zkp.prove.age.gte.18", f"zkp.credential.{pin_of('urn:uuid:1')}"], False),
+        (["zkp.prove.age.gte"], True),
+        (["zkp.prove.*.*"], True),
+        (["zkp.prove.age.*"], True),
+        (["zkp.prove.*.gte"], True),
+        (["zkp.pseudonym"], True),
+        (["zkp.credential", "zkp.prove.age.gte.18"], True),
+        (["zkp.prove.age.same"], True),
+        (["zkp.prove.age.same.0"], True),
+    ],
+)
+def test_card_states_who_chooses_the_question(actions: list[str], is_free: bool) -> None:
+    template = (TEMPLATES / "delegation.html").read_text()
+    source = template[template.index("{# What is not understood") : template.index("<dt>")]
+    shown = _environment("en").from_string(source + "{{ free }}").render(one={"actions": actions})
+    assert shown.strip() == str(is_free)
 
 
 def test_value_of_pin_is_shown_where_only_one_fits() -> None:
