@@ -269,3 +269,27 @@ def test_keys_state_since_when_they_are_there(scene: Scene, site: Site, open_win
     page = open_page(open_window, site, "hana", "/keys")
     expect(page.locator("td[data-th=Since] time")).to_have_count(1)
     expect(page.locator("td[data-th=Since] time")).to_have_attribute("datetime", re.compile(r"^20\d\d-"))
+
+
+def test_sentence_of_a_permission_is_what_is_signed(scene: Scene, site: Site, open_window: Open) -> None:
+    """Lines replace the question above them. One verifier is one, also then."""
+    page = open_page(open_window, site, "hana", "/agents/new")
+    page.fill("#agent", site.did("aki"))
+    page.fill("#attribute", "age")
+    page.fill("#value", "18")
+    sentence, warning = page.locator("#sentence"), page.get_by_text("You sign these actions as they are")
+    expect(sentence).to_contain_text("age is at least 18")
+    expect(warning).to_be_hidden()
+    page.get_by_text("More than one question").click()
+    page.fill("#actions", "zkp.prove.*.*\nzkp.credential")
+    expect(sentence).to_contain_text("zkp.prove.*.*, zkp.credential")
+    expect(sentence).not_to_contain_text("at least 18")
+    expect(warning).to_be_visible()
+    expect(page.get_by_text("The verifier learns that this is so")).to_be_hidden()
+    page.click("#create-delegation button[type=submit]")
+    assert not page.eval_on_selector("#verifier", "one => one.validity.valid"), "one verifier, and none is named"
+    page.fill("#verifier", "shop.example")
+    with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/delegations")) as sent:
+        page.click("#create-delegation button[type=submit]")
+    body = sent.value.post_data_json
+    assert (body["actions"], body["verifiers"]) == (["zkp.prove.*.*", "zkp.credential"], ["https://shop.example"])

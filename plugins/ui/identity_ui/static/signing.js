@@ -325,8 +325,8 @@
         if (lines) body.actions = lines.split(/\s+/);
         else if (free) body.actions = [`zkp.prove.${encodeURIComponent(field("attribute")).replace(/[.!'()*~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`).replaceAll("%2F", "/")}.${field("relation")}`];
         else body.predicates = [{ attributeName: field("attribute"), type: field("relation"), values: [valueOf(create)] }];
-        if (free && !lines) body.maxRefusals = Number(field("wrong"));
-        if (field("who") === "one" && field("verifier")) body.verifiers = [website(field("verifier"))];
+        if (free) body.maxRefusals = Number(field("wrong"));
+        if (field("who") === "one") body.verifiers = [website(field("verifier"))];
         if (field("credential")) body.credentialIds = [field("credential")];
         if (field("uses")) body.maxUses = Number(field("uses"));
         if (field("purpose")) body.purpose = field("purpose");

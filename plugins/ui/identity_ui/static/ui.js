@@ -65,33 +65,34 @@
   if (form && sentence) {
     const field = (name) => form.elements[name];
     const chosen = (name) => (field(name).selectedOptions ? field(name).selectedOptions[0].textContent.trim() : field(name).value.trim());
-    const short = (did) => did.replace(/^(did:[a-z0-9]+:)(.{4}).{6,}(.{4})$/, "$1$2…$3");
+    const short = (did) => did.replace(/^(did:(?!web)[a-z0-9]+:)(.{4}).{6,}(.{4})$/, "$1$2…$3");
     const update = () => {
       const free = field("choice").value === "free", one = field("who").value === "one", ask = field("autonomy")[0];
+      const lines = field("actions").value.trim().split(/\s+/).join(", ");
       // A value that the agent chooses takes a level that acts without asking.
       ask.disabled = free;
       if (free && ask.checked) field("autonomy")[1].checked = true;
       const words = form.dataset;
-      const parts = { agent: short(chosen("agent")) || words.agent, attribute: chosen("attribute") || words.attribute, relation: chosen("relation"), value: free ? words.free : field("value").value || "…", credential: chosen("credential"), verifier: one ? chosen("verifier") || words.verifier : words.anyone, uses: field("uses").value || words.unlimited, days: field("days").value, autonomy: form.querySelector("[name=autonomy]:checked + span b").textContent.toLowerCase() };
+      const parts = { agent: short(chosen("agent")) || words.agent, attribute: lines || chosen("attribute") || words.attribute, relation: lines ? "" : chosen("relation"), value: lines ? "" : free ? words.free : field("value").value || "…", credential: chosen("credential"), verifier: one ? chosen("verifier") || words.verifier : words.anyone, uses: field("uses").value || words.unlimited, days: field("days").value, autonomy: form.querySelector("[name=autonomy]:checked + span b").textContent.toLowerCase() };
       for (const each of all("[data-say]", form)) each.textContent = parts[each.dataset.say];
-      for (const each of all("[data-when]")) each.hidden = !({ free, pinned: !free, one, any: !one })[each.dataset.when];
+      for (const each of all("[data-when]")) each.hidden = !({ free, pinned: !free && !lines, one, any: !one, lines })[each.dataset.when];
       const { type, minimum, maximum, allowedThresholds: allowed, unit } = JSON.parse(words.attributes)[field("attribute").value.trim()] || {};
       const outside = (text) => Number(text) < minimum || Number(text) > maximum;
       const range = minimum === undefined && maximum === undefined ? "" : `${minimum ?? "…"} – ${maximum ?? "…"}`;
       document.querySelector("#value-hint").textContent = `${allowed ? allowed.join(", ") : range} ${unit || ""}`.trim();
       field("value").setCustomValidity(!free && type === "integer" && field("value").value.split(",").some(outside) ? words.outside : "");
-      field("value").required = !free && !field("actions").value.trim();
-      field("attribute").required = !field("actions").value.trim();
-      field("verifier").required = one && !field("actions").value.trim();
+      field("value").required = !free && !lines;
+      field("attribute").required = !lines;
+      field("verifier").required = one;
     };
     form.addEventListener("input", update);
     update();
   }
 
-  // A slider of versions opens the page of the version where it stops. Without scripts the button beside it does.
+  // A slider of versions opens the version where it stops.
   for (const each of all("input[data-go]")) each.addEventListener("change", () => each.form.requestSubmit());
 
-  // A file may be dropped anywhere on the part that names it, not only on its button.
+  // A file may be dropped beside its button.
   for (const each of all(".drop")) {
     const over = (isOver) => (event) => { event.preventDefault(); each.classList.toggle("over", isOver); };
     each.addEventListener("dragover", over(true));
