@@ -36,7 +36,6 @@ from identity_core.wire import ListCredentialsQuery
 
 READ: Final = "credentials:read"
 WRITE: Final = "credentials:write"
-_CHAINS_LOOKED_AT: Final = 200
 
 
 class Seen(Struct, frozen=True):
@@ -65,27 +64,27 @@ class CredentialAccess(Struct, frozen=True):
         if caller.person in parties:
             return Seen(credential, True)
         if caller.key is not None:
-            return self._by_key(
-                credential, caller.key, parties if caller.subject is None else parties & {caller.subject}
-            )
+            acts_for = parties if caller.subject is None else parties & {caller.subject}
+            return self._by_key(credential, caller.key, acts_for)
         if caller.person is not None and await self._is_agent(credential, caller.person):
             return Seen(credential, False)
         raise CredentialNotFound
 
     @staticmethod
     def _by_key(credential: Credential, key: ApiKey, acts_for: set[Did]) -> Seen:
-        if not acts_for:
+        targets = key.allowed_targets
+        if not acts_for or (targets is not None and targets.isdisjoint(map(str, acts_for))):
             raise CredentialNotFound
-        if key.allowed_targets is None:
-            return Seen(credential, False)
-        if key.allowed_targets.isdisjoint(map(str, acts_for)):
-            raise CredentialNotFound
-        return Seen(credential, True)
+        return Seen(credential, targets is not None)
 
     async def _is_agent(self, credential: Credential, agent: Did) -> bool:
-        wanted = DelegationFilter(holder=str(credential.holder), agent=str(agent))
-        chains = await self.delegations.list(wanted, after=None, limit=_CHAINS_LOOKED_AT)
-        return any(self._shows(chain, credential, agent) for chain in chains)
+        # Page after page: other agents may pass on any number of delegations to this one.
+        wanted, after = DelegationFilter(holder=str(credential.holder), agent=str(agent)), None
+        while chains := await self.delegations.list(wanted, after=after, limit=200):
+            if any(self._shows(chain, credential, agent) for chain in chains):
+                return True
+            after = RowPosition(chains[-1].leaf.created_at, chains[-1].leaf.id)
+        return False
 
     def _shows(self, chain: DelegationChain, credential: Credential, agent: Did) -> bool:
         """Return whether the delegation is active, covers this credential, and has a level that lets the agent read its metadata."""

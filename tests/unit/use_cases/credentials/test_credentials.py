@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -20,6 +21,7 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.dids.did import Did
 from identity_core.errors import (
     Conflict,
     CredentialNotFound,
@@ -36,6 +38,8 @@ from identity_core.errors import (
     StatusListNotFound,
 )
 from identity_core.ports.credentials import CredentialFilter
+from identity_core.ports.repositories import RowPosition
+from identity_core.use_cases.credentials.read import CredentialAccess
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.wire import DeactivateDidRequest, ListCredentialsQuery, SetCredentialStatusRequest
 from tests.credentials import ATTRIBUTES, VALUES, a_key, set_in, shown_to_holder, sign
@@ -481,3 +485,29 @@ def test_a_crowd_of_checks_is_turned_away(office: Office) -> None:
     assert sum(isinstance(answer, Overloaded) for answer in answers) == 5
     assert [answer.verified for answer in answers if not isinstance(answer, Overloaded)] == [True] * 3
     assert run(office.verify(VerifyCredentialRequest(credential=value))).verified
+
+
+def test_agent_is_found_behind_pages_of_other_delegations() -> None:
+    """Other agents may pass on any number of delegations to the same agent."""
+    read: list[RowPosition | None] = []
+
+    class Pages:
+        async def list(self, wanted: Any, *, after: RowPosition | None, limit: int) -> list[Any]:
+            read.append(after)
+            leaf = SimpleNamespace(created_at=datetime(2026, 1, 2, tzinfo=UTC), id=str(len(read)))
+            return [SimpleNamespace(leaf=leaf)] * (limit if len(read) < 4 else 0)
+
+    class Access(CredentialAccess, frozen=True):
+        shown: str = "3"
+
+        def _shows(self, chain: Any, credential: Any, agent: Any) -> bool:
+            return bool(chain.leaf.id == self.shown)
+
+    nothing: Any = None
+    credential: Any = SimpleNamespace(holder="did:ids:hana")
+    agent = Did.parse("did:ids:aki")
+    for shown, pages in (("3", 3), ("none", 4)):
+        read.clear()
+        access = Access(nothing, Pages(), nothing, nothing, shown=shown)  # type: ignore[arg-type]
+        assert asyncio.run(access._is_agent(credential, agent)) is (shown == "3")
+        assert [one and one.id for one in read] == [None, "1", "2", "3"][:pages]
