@@ -25,7 +25,7 @@ from identity_bound_credentials.domain.gap_shards import (
     shard_place,
 )
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
-from identity_client.session import ServiceError, ServiceUnreachable
+from identity_client.answers import Body, ServiceError, ServiceUnreachable, UnreadableAnswer, read_stream
 from identity_client.status_list import StatusListRefused
 from identity_tlog.leaf import ProvenEntry
 from identity_tlog.note import VerifierKey
@@ -100,7 +100,6 @@ class PublishedGaps:
     async def _file(self, place: str, most: int) -> bytes:
         if "://" not in self.url:
             return _read(Path(self.url) / place, most)
-        received = bytearray()
         try:
             # A cookie of an answer would come back with the next request and join the two.
             self._http.cookies.clear()
@@ -110,14 +109,11 @@ class PublishedGaps:
             ):
                 if answer.status_code != 200:
                     raise ServiceError(answer.status_code, "NOT_PUBLISHED", "the list is not there", {})
-                # Raw, so that a compressed answer cannot grow: its digest is wrong anyway.
-                async for piece in answer.aiter_raw():
-                    received += piece
-                    if len(received) > most:
-                        raise StatusListRefused("a file of the list is too long")
+                return await read_stream(Body(answer, most))
+        except UnreadableAnswer as error:
+            raise StatusListRefused(f"a file of the list: {error.message}") from error
         except (httpx.TransportError, httpx.InvalidURL, TimeoutError) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
-        return bytes(received)
 
 
 def _read(path: Path, most: int) -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import count
 from typing import Any, Final
 
 from identity_consents.waiting import ConsentRequests
@@ -93,9 +95,9 @@ class HolderPages(Struct, frozen=True):
     async def home(self, request: Request, session: Session) -> Answer:
         """Return the agents that may act, and the newest rows of the timeline."""
         rows, _ = await self._rows(request, session, GetDashboardTimelineQuery(limit=LATEST))
-        own = await self._delegations(request, session, holder_did=session.target)
-        last = next((row for row in rows if row["kind"] == "proof.generated"), None)
-        return await self.page("home.html", request, session, rows=rows, own=own["items"], last=last)
+        own = await self._acting(request, session)
+        proofs, _ = await self._rows(request, session, GetDashboardTimelineQuery(kind="proof.generated", limit=1))
+        return await self.page("home.html", request, session, rows=rows, own=own, last=next(iter(proofs), None))
 
     async def activity(self, request: Request, session: Session) -> Answer:
         """Return the timeline, of one kind, with one agent and before a day if the query names them."""
@@ -130,12 +132,9 @@ class HolderPages(Struct, frozen=True):
         state = request.query.get("state", "acting")
         own, given, cursor = {"holder_did": session.target}, {"agent_did": session.target}, request.query.get("cursor")
         (given if state == "given" else own)["cursor"] = cursor
-        listed, others = (
-            await self._delegations(request, session, **own),
-            await self._delegations(request, session, **given),
-        )
+        listed, acting = await self._delegations(request, session, **own), await self._acting(request, session)
+        others = await self._delegations(request, session, **given)
         ended = [one for one in listed["items"] if one["status"] in ENDED]
-        acting = [one for one in listed["items"] if one["status"] not in ENDED]
         tabs = {"acting": acting, "ended": ended, "given": others["items"]}
         shown, cursor = tabs.get(state, acting), (others if state == "given" else listed)["nextCursor"]
         values = {"shown": shown, "cursor": cursor, "state": state, "tabs": tabs, "narrowed": narrowed}
@@ -235,6 +234,18 @@ class HolderPages(Struct, frozen=True):
     async def credentials_of(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
         wanted = ListCredentialsQuery(limit=ROWS, cursor=request.query.get("cursor"), **query)
         return await ask(self.names.credentials.list_credentials, request, query=wanted, caller=session.caller)
+
+    async def _acting(self, request: Request, session: Session) -> list[dict[str, Any]]:
+        """Return the permissions of hers that have not ended: all that she gave, and the newest that agents passed on."""
+        passed_on, found, listed = count(), list[dict[str, Any]](), self.delegations.list_delegations
+        for status in ("active", "scheduled", "suspended", "exhausted"):
+            query = ListDelegationsQuery(limit=STOPS, holder_did=session.target, status=status)
+
+            def accept(one: Mapping[str, Any]) -> bool:
+                return one["parentId"] is None or next(passed_on) < STOPS
+
+            found += (await ask_until(listed, request, query, session.caller, accept, sys.maxsize))[0]
+        return found
 
     async def _delegations(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
         wanted = ListDelegationsQuery(limit=STOPS, **query)

@@ -81,6 +81,24 @@ def test_many_other_credentials_hide_none_of_hers(scene: Scene) -> None:
     assert ended not in shown
 
 
+@pytest.mark.nightly
+def test_what_agents_pass_on_hides_no_permission_of_hers(scene: Scene) -> None:
+    """An agent passes on its permission again and again, and takes it back."""
+    hana, helper, other = (scene.target.stranger.holder() for _ in range(3))
+    given = scene.people.delegate(hana, helper, maxDepth=3, autonomyLevel=5)
+    child = {"holderDid": hana.did, "agentDid": other.did, "parentId": given, "actions": ["zkp.prove.*.*"]}
+    child |= {"autonomyLevel": 4, "expiresAt": later(600)}
+    for _ in range(201):
+        made = scene.act(helper, "POST", "/delegations", "delegate", child)
+        assert made.status == 201, made.body
+        assert scene.act(helper, "POST", f"/delegations/{made.json['id']}/revoke", "delegate", {}).status == 200
+    cookie = cookie_of(begin(hana))
+    assert "One agent may act for you" in page(scene.target, "/ui/home", cookie).body.decode()
+    agents = page(scene.target, "/ui/agents", cookie).body.decode()
+    assert given in agents
+    assert "Stop all agents" in agents
+
+
 def test_a_session_stops_its_own_agents_and_changes_nothing_else(scene: Scene) -> None:
     """A stolen cookie can stop agents of this holder, and the audit log names the session."""
     wire, hana = scene.target.wire, cookie_of(begin(scene.holder))
