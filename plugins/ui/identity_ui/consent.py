@@ -42,7 +42,7 @@ def _tell_value(questions: Sequence[Mapping[str, Any]]) -> bool:
     if types == {"neq"}:
         return any(isinstance(one["value"], bool) for one in questions)
     if types == {"set_member"}:
-        return len(questions) > 1 or len({*map(str, questions[0]["value"])}) < 2
+        return len(questions) > 1 or len({str(one).strip() for one in questions[0]["value"]}) < 2
     return not (types <= {"gte", "gt"} or types <= {"lte", "lt"})
 
 

@@ -131,6 +131,21 @@ def test_card_states_who_chooses_the_question(actions: list[str], is_free: bool)
     assert shown.strip() == str(is_free)
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("NL, FR", "NL, FR"),
+        (18, "18"),
+        (["NL", "FR"], "NL, FR"),
+        (["NL, FR", "DE"], "“NL, FR”, DE"),
+        (["NL", "NL "], "NL, “NL ”"),
+        ([1, 2.5, True], "1, 2.5, True"),
+    ],
+)
+def test_values_of_a_list_are_told_apart(value: Any, said: str) -> None:
+    assert re.sub(r"<[^>]*>", "", MACROS.value(value)) == said
+
+
 def test_value_of_pin_is_shown_where_only_one_fits() -> None:
     kyoto, tokyo = (f"zkp.prove.city.eq.{pin_of(one)}" for one in ("Kyoto", "Tokyo"))
     pins = [{"attributeName": "city", "type": "eq", "values": ["Kyoto"]}]
@@ -199,6 +214,7 @@ def test_request_that_waits_may_name_no_verifier_and_no_purpose() -> None:
         ([("gt", 29), ("lt", 31)], False),
         ([("set_member", ["NL"])], False),
         ([("set_member", ["NL", "NL"])], False),
+        ([("set_member", ["NL", "NL "])], False),
         ([("set_member", ["NL", "BE"]), ("set_member", ["NL", "DE"])], False),
         ([("set_member", ["NL", "BE"]), ("neq", "BE")], False),
         ([("neq", True)], False),
