@@ -23,7 +23,7 @@ LIMITS = {
     "settings": (853, 6),
     "store": (1_767, 17),
     "throttle": (217, 3),
-    "use_cases": (2_921, 34),
+    "use_cases": (2_917, 34),
 }
 # What stands between uvicorn and the application: a subclass of its protocol class, and the open connections.
 CONNECTION_CODE = 170
