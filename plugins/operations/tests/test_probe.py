@@ -117,7 +117,11 @@ def test_a_person_reads_one_line(probed: Commands, liar: Liar) -> None:
             "ready",
             "",
         ),
-        (lambda path, status, body: (status, b"") if path.endswith("/log") else (status, body), "resolve", "log"),
+        (
+            lambda path, status, body: (status, b"") if path.endswith("/log") else (status, body),
+            "resolve",
+            "not what the operation returns",
+        ),
         (
             lambda path, status, body: (
                 (status, body.replace(b'"publicKeyMultibase":"z', b'"publicKeyMultibase":"y'))
