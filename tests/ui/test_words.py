@@ -52,7 +52,7 @@ def test_activity_states_what_was_allowed_and_filters_by_agent(scene: Scene, sit
 def test_tabs_of_agents_have_counts(scene: Scene, site: Site, open_window: Open) -> None:
     page = open_page(open_window, site, "hana", "/agents")
     expect(page.locator(".tabs a")).to_have_text(["Acting for you (3)", "Ended (0)", "Given to you (0)"])
-    expect(page.locator("#stop-all")).to_contain_text("Stops Cy and Aki at once.")
+    expect(page.locator("#stop-all")).to_contain_text("Stops Aki and Cy at once.")
 
 
 def test_type_has_counts_and_attributes_in_words(scene: Scene, site: Site, open_window: Open) -> None:

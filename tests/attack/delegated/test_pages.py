@@ -82,7 +82,7 @@ def test_many_other_credentials_hide_none_of_hers(scene: Scene) -> None:
 
 
 @pytest.mark.nightly
-def test_what_agents_pass_on_hides_no_permission_of_hers(scene: Scene) -> None:
+def test_permissions_of_agents_hide_none_of_hers(scene: Scene) -> None:
     """An agent passes on its permission again and again, and takes it back."""
     hana, helper, other = (scene.target.stranger.holder() for _ in range(3))
     given = scene.people.delegate(hana, helper, maxDepth=3, autonomyLevel=5)
