@@ -105,7 +105,7 @@ def _follow_folder(layer: dict[str, Given], values: Mapping[str, Given]) -> None
     belongs to the databases of its own."""
     folder, own = values.get("data_dir"), layer.get("data_dir")
     if own and folder and Path(str(own.value)).absolute() != Path(str(folder.value)).absolute():
-        layer["ledger.checkpoint_path"] = Given(f"{folder.value}.checkpoint", folder.origin)
+        layer["ledger.checkpoint_path"] = Given(f"{Path(str(folder.value))}.checkpoint", folder.origin)
 
 
 def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:

@@ -42,7 +42,7 @@ def test_checkpoint_belongs_to_its_data_directory(tmp_path: Path, folder: str | 
     named = None if folder is None else tmp_path / folder
     for environment, overrides in (
         ({}, {"data_dir": named}),
-        ({} if named is None else {"IDENTITY_DATA_DIR": str(named)}, {}),
+        ({} if named is None else {"IDENTITY_DATA_DIR": f"{named}/"}, {}),
     ):
         settings = load(file=path, environment=environment, overrides=overrides)
         assert settings.data_dir == (named or tmp_path / "data")

@@ -184,7 +184,7 @@ def _read_decimal(value: JsonValue, scale: int) -> TypedValue:
     match = _DECIMAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueRefused(
-            "a decimal is a number or a string such as -12.50, without exponent, plus sign or leading zeros"
+            "a decimal is a number, or a string such as -12.50, without exponent, plus sign or leading zeros"
         )
     sign, whole, fraction = match[1], match[2], match[3] or ""
     if len(fraction) > scale:

@@ -272,8 +272,9 @@ def test_answer_without_a_cosignature_is_refused(remote: Commands, key: str, her
     with HTTPServer(("127.0.0.1", 0), Lying) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
-        remote.refused("ledger", "checkpoint", "--key", key, "--witness", url, "--save", here / "lied")
+        lines = remote.refused("ledger", "checkpoint", "--key", key, "--witness", url, "--save", here / "lied")
         server.shutdown()
+    assert "name another witness" in lines[2], "nobody has forked the log"
     assert not (here / "lied").exists()
 
 

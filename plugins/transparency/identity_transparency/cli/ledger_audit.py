@@ -255,7 +255,7 @@ def export(target: Path, **where: Any) -> None:
 
     Existing files stay, so a second export fetches only new ones. The checkpoint is written last.
     """
-    with open_source(**where) as source, failing((Missing, Malformed), source.place, "export a complete copy"):
+    with open_source(**where) as source, failing((Missing, Malformed), source.place, "name a complete source"):
         note = source.note()
         size = unverified(note).size
         levels: list[int | None] = [None, *range(levels_of(size))]

@@ -43,12 +43,12 @@ from identity_transparency.use_cases.feed import WitnessFailed
 def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Callable[[int], list[bytes]]) -> bytes:
     """Return the note with the cosignature of the witness at ``url``; ``prove(old)`` makes the consistency proof from that size.
 
-    Raises ``Malformed``, ``Refuted``: when the witness does not cosign.
+    Ends the command if the witness does not answer with a cosignature. Raises ``Refuted``: when it has seen another log.
     """
-    with failing(WitnessFailed, url, "start it with `identity ledger witness`", what="the witness"):
+    with failing((WitnessFailed, Malformed), url, "start it, or name another witness", what="the witness"):
         whole = note + asyncio.run(_cosign(url, note, checkpoint, prove))
-    if Note.parse(whole).text != checkpoint.text or Note.parse(whole).signatures == Note.parse(note).signatures:
-        raise Refuted("the witness answers without a cosignature")
+        if Note.parse(whole).text != checkpoint.text or Note.parse(whole).signatures == Note.parse(note).signatures:
+            raise WitnessFailed("it answers without a cosignature")
     return whole
 
 

@@ -504,10 +504,11 @@ def test_agent_is_found_behind_pages_of_other_delegations() -> None:
             return bool(chain.leaf.id == self.shown)
 
     nothing: Any = None
+    pages: Any = Pages()
     credential: Any = SimpleNamespace(holder="did:ids:hana")
     agent = Did.parse("did:ids:aki")
-    for shown, pages in (("3", 3), ("none", 4)):
+    for shown, reads in (("3", 3), ("none", 4)):
         read.clear()
-        access = Access(nothing, Pages(), nothing, nothing, shown=shown)  # type: ignore[arg-type]
+        access = Access(nothing, pages, nothing, nothing, shown=shown)
         assert asyncio.run(access._is_agent(credential, agent)) is (shown == "3")
-        assert [one and one.id for one in read] == [None, "1", "2", "3"][:pages]
+        assert [one and one.id for one in read] == [None, "1", "2", "3"][:reads]
