@@ -274,7 +274,7 @@ def test_answer_without_a_cosignature_is_refused(remote: Commands, key: str, her
         url = f"http://127.0.0.1:{server.server_port}"
         lines = remote.refused("ledger", "checkpoint", "--key", key, "--witness", url, "--save", here / "lied")
         server.shutdown()
-    assert "name another witness" in lines[2], "nobody has forked the log"
+    assert "name another witness" in lines[2], "it is not a forked log"
     assert not (here / "lied").exists()
 
 
